@@ -1,0 +1,21 @@
+"""Backends: where the kernels of an op run. One module each; `get` finds them by name."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from opgold.harness.backends.base import Backend, UnknownBackend
+from opgold.harness.backends.isolated import Isolated
+from opgold.harness.backends.native import Native
+
+NAMES = ("cuda-emu", "cuda")
+
+
+@cache
+def get(name: str) -> Backend:
+    """The backend of a name. Raises UnknownBackend."""
+    if name == "cuda-emu":
+        return Native("cuda-emu", "checked")
+    if name == "cuda":
+        return Isolated("cuda")
+    raise UnknownBackend(f"no backend {name!r}; there are {', '.join(NAMES)}")

@@ -1,0 +1,43 @@
+"""Kernels of this repository, built for a target and called in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from opgold.harness.backends.base import Backend, Variant, attributes_of, tensors_of
+from opgold.kernels import build, runtime
+from opgold.kernels.report import Report
+from opgold.reference.schema import Signature, Value
+
+
+class Native(Backend):
+    """A target of `opgold.kernels.build`; `flavour` is how its kernels are compiled."""
+
+    def __init__(self, target: str, flavour: str = "plain") -> None:
+        self.name = self.target = target
+        self.flavour = flavour
+        self.emulated = target.endswith("-emu")
+
+    def unavailable(self) -> str:
+        try:
+            return runtime.device(self.target).unavailable
+        except (build.MissingCompiler, build.BuildError) as reason:
+            return str(reason)
+
+    def has(self, op: str) -> bool:
+        return build.source_of(op).exists()
+
+    def prepare(self, op: str) -> None:
+        build.kernel_library(build.source_of(op), target=self.target, flavour=self.flavour)
+
+    def call(self, signature: Signature, values: Mapping[str, Value], variant: Variant) -> Report:
+        library = build.kernel_library(build.source_of(signature.op), target=self.target, flavour=self.flavour)
+        return runtime.device(self.target).call(
+            library,
+            signature.op,
+            tensors=tensors_of(signature, values),
+            attributes=attributes_of(signature, values),
+            schedule=variant.schedule,
+            shift=variant.shift,
+            seed=variant.seed,
+        )

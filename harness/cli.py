@@ -1,0 +1,199 @@
+"""The command line: `opgold check`, `list`, `show`, `doctor`, `case`, `bench`. Exit 0 clean, 1 findings, 2 usage."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from opgold import __version__
+from opgold.harness import casefile
+from opgold.harness.backends.base import Backend, UnknownBackend
+from opgold.kernels.build import BuildError, MissingCompiler
+from opgold.reference import schema
+
+app = typer.Typer(
+    help="Tests accelerator kernels of speculative decoding against NumPy golden models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+cases_app = typer.Typer(help="Read, check and write case files.", no_args_is_help=True)
+app.add_typer(cases_app, name="case")
+
+FINDINGS, USAGE = 1, 2
+
+
+class Unusable(Exception):
+    """A request that cannot be met as it stands. The message says why and what to do."""
+
+
+USER_ERRORS = (schema.UnknownOp, UnknownBackend, casefile.CaseError, MissingCompiler, BuildError, Unusable)
+
+Ops = Annotated[list[str] | None, typer.Argument(metavar="[OP]...", help="Ops; all of them if none is named.")]
+BackendName = Annotated[str, typer.Option("--backend", help="Where the kernels run.")]
+
+
+def version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"opgold {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Tests accelerator kernels of speculative decoding against NumPy golden models."""
+
+
+def usable(name: str) -> Backend:
+    """The backend of that name. Raises Unusable with the reason when this machine cannot run it."""
+    from opgold.harness import backends
+
+    backend = backends.get(name)
+    if reason := backend.unavailable():
+        raise Unusable(f"backend {name} is not available here: {reason}")
+    return backend
+
+
+def named(ops: list[str] | None) -> list[str]:
+    """The ops named, each once, or all."""
+    for op in ops or ():
+        schema.load(op)
+    return list(dict.fromkeys(ops or schema.ops()))
+
+
+@app.command()
+def check(
+    ops: Ops = None,
+    backend: BackendName = "cuda-emu",
+    examples: Annotated[int, typer.Option(min=0, help="Generated cases of each op.")] = 200,
+    seed: Annotated[int, typer.Option(help="Which cases are generated.")] = 0,
+    case: Annotated[list[Path] | None, typer.Option(help="Run only this case file; may be repeated.")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the results to this file, too.")] = None,
+) -> None:
+    """Diff kernels against golden models, on regression cases and generated ones."""
+    from opgold.harness import check as engine, report
+
+    if case and ops:
+        raise Unusable("--case runs the op that its file names; leave out the op")
+    if json_file and not json_file.parent.is_dir():
+        raise Unusable(f"--json {json_file}: there is no folder {json_file.parent}")
+    chosen = [] if case else named(ops)
+    for path in case or ():
+        casefile.read(path)
+    target = usable(backend)
+    if case:
+        results = engine.check_cases(case, target)
+    else:
+        missing = [op for op in chosen if not target.has(op)]
+        if ops and missing:
+            raise Unusable(f"backend {backend} does not have {', '.join(missing)}")
+        results = []
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+            present = [op for op in chosen if op not in missing]
+            total = sum(examples + len(casefile.regressions(op)) for op in present)
+            bar = progress.add_task("building kernels", total=total)
+            engine.prepare(present, target)
+            for op in present:
+                progress.update(bar, description=op)
+                results.append(engine.check_op(op, target, examples, seed, lambda: progress.advance(bar)))
+    executed = sum(result.executed for result in results)
+    code = FINDINGS if not executed or any(result.findings for result in results) else 0
+    report.show(Console(), results, backend, seed)
+    if json_file:
+        json_file.write_text(json.dumps(report.as_json(results, backend, seed, code), indent=2) + "\n")
+    raise typer.Exit(code)
+
+
+@app.command("list")
+def list_ops() -> None:
+    """The ops, and what there is of each."""
+    from opgold.harness import show
+
+    Console().print(show.overview())
+
+
+@app.command()
+def show(op: Annotated[str, typer.Argument(help="An op.")]) -> None:
+    """An op's contract, arguments, shapes, files and cases."""
+    from opgold.harness import show as pages
+
+    pages.page(Console(), schema.load(op))
+
+
+@app.command()
+def doctor() -> None:
+    """Compilers, devices and backends, and why one is unavailable."""
+    from opgold.harness import doctor as examination
+
+    Console().print(examination.table())
+
+
+@app.command()
+def bench(
+    ops: Ops = None,
+    backend: BackendName = "cuda-emu",
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file, too.")] = None,
+) -> None:
+    """Time kernels and golden models; prints ratios from one run, beside what each should reach."""
+    from opgold.harness import bench as benchmark
+
+    target = usable(backend)
+    rows = benchmark.run(target.name, named(ops))
+    if not rows:
+        raise Unusable(f"there is no workload on {backend} for {', '.join(ops or ())}")
+    benchmark.print_rows(rows)
+    if json_file:
+        json_file.write_text(json.dumps([row.as_json() for row in rows], indent=2) + "\n")
+
+
+@cases_app.command("check")
+def case_check(files: Annotated[list[Path], typer.Argument(help="Case files.")]) -> None:
+    """Read case files and hold the golden model to them; runs no kernel."""
+    from opgold.harness.report import show_finding
+    from opgold.harness.show import judge_case
+
+    console, failed = Console(), False
+    for path in files:
+        verdict, findings = judge_case(casefile.read(path))
+        console.print(f"{path}: {verdict}", highlight=False, markup=False, soft_wrap=True)
+        for finding in findings:
+            show_finding(console, finding)
+        failed = failed or bool(findings)
+    raise typer.Exit(FINDINGS if failed else 0)
+
+
+@cases_app.command("new")
+def case_new(
+    op: Annotated[str, typer.Argument(help="An op.")],
+    file: Annotated[Path | None, typer.Option("--out", help="Where to write it; OP.yaml if not given.")] = None,
+) -> None:
+    """Write a small valid case to edit."""
+    from opgold.harness.show import example
+
+    schema.load(op)
+    path = file or Path(f"{op}.yaml")
+    if path.exists():
+        raise Unusable(f"{path} exists; name another file with --out")
+    if not path.parent.is_dir():
+        raise Unusable(f"there is no folder {path.parent}")
+    casefile.write(example(op), path)
+    typer.echo(f"wrote {path}; say in `why` what went wrong, then: opgold check --case {path}")
+
+
+def main() -> None:
+    """Entry point: a user's mistake is one line and exit 2, never a traceback."""
+    try:
+        app()
+    except USER_ERRORS as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(USAGE)

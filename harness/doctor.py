@@ -1,0 +1,43 @@
+"""What this machine has: compilers, devices, backends, and why a backend is unavailable."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+
+from rich.table import Table
+
+from opgold import __version__
+from opgold.harness import backends
+from opgold.kernels import build
+
+
+def table() -> Table:
+    shown = Table(header_style="bold", box=None)
+    for column in ("what", "state", "detail"):
+        shown.add_column(column, overflow="fold")
+    shown.add_row("opgold", "[green]ok[/]", f"{__version__}, Python {platform.python_version()}")
+    for target in ("cuda-emu", "cuda"):
+        shown.add_row(f"compiler for {target}", *_compiler(target))
+    shown.add_row("devices", *_devices())
+    for name in backends.NAMES:
+        reason = backends.get(name).unavailable()
+        shown.add_row(f"backend {name}", "[yellow]unavailable[/]" if reason else "[green]ok[/]", reason)
+    shown.add_row("built kernels", "", str(build.cache_folder()))
+    return shown
+
+
+def _compiler(target: str) -> tuple[str, str]:
+    try:
+        compiler = build.find_compiler(target)
+    except build.MissingCompiler as reason:
+        return "[yellow]missing[/]", str(reason)
+    return "[green]ok[/]", str(compiler)
+
+
+def _devices() -> tuple[str, str]:
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=30, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return "none", "no NVIDIA driver answers (nvidia-smi)"
+    return "[green]ok[/]", listed.strip()

@@ -1,0 +1,71 @@
+"""What an oracle reports, and how it reads."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One way in which a run departs from what it should be.
+
+    `backend` is "golden" where the model itself is at fault. `index` is an element of `argument`, `slot` the batch slot
+    that it belongs to and that slot's state, `variant` how the run was varied, `count` how many elements are concerned.
+    """
+
+    op: str
+    backend: str
+    oracle: str
+    message: str
+    argument: str | None = None
+    index: tuple[int, ...] | None = None
+    expected: str | None = None
+    got: str | None = None
+    slot: str | None = None
+    variant: str | None = None
+    count: int = 1
+    case: str = "generated"
+    saved: Path | None = None
+
+    @property
+    def title(self) -> str:
+        return f"{self.op} · {self.backend} · {self.oracle}"
+
+    @property
+    def element(self) -> str:
+        """`name[2, 0]`, or an empty string."""
+        if self.argument is None:
+            return ""
+        return self.argument if self.index is None else f"{self.argument}[{', '.join(map(str, self.index))}]"
+
+    def lines(self) -> list[str]:
+        """The finding for a person, title first."""
+        lines = [self.title, f"  {self.message}"]
+        if self.element:
+            lines.append(f"  where     {self.element}" + (f", {self.slot}" if self.slot else ""))
+        if self.expected is not None or self.got is not None:
+            lines.append(f"  expected  {self.expected}")
+            lines.append(f"  got       {self.got}")
+        if self.variant:
+            lines.append(f"  run       {self.variant}")
+        if self.saved:
+            lines.append(f"  case      {self.case}: {self.saved}")
+            lines.append(f"  repeat    {self.repeat}")
+        return lines
+
+    @property
+    def repeat(self) -> str:
+        """The command that shows this finding again."""
+        backend = "" if self.backend in ("golden", "cuda-emu") else f" --backend {self.backend}"
+        return f"opgold check{backend} --case {self.saved}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def as_json(self) -> dict[str, Any]:
+        record = {key: value for key, value in asdict(self).items() if value is not None}
+        if self.saved:
+            record |= {"saved": str(self.saved), "repeat": self.repeat}
+        return record

@@ -1,0 +1,56 @@
+"""Oracles, functions from a trial to findings. Each module's first line is what it asks, `CATCHES` what it finds.
+
+Those in GOLDEN judge the golden model alone and need no run of a backend; those in KERNEL judge a backend's runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+
+from opgold.harness.finding import Finding
+from opgold.harness.oracles import (
+    address,
+    bounds,
+    expect,
+    footprint,
+    inputs,
+    launch,
+    metamorphic,
+    overflow,
+    race,
+    refusal,
+    schedule,
+    uninitialised,
+    values,
+)
+from opgold.harness.runner import Trial
+
+GOLDEN: dict[str, ModuleType] = {"refusal": refusal, "expect": expect, "metamorphic": metamorphic}
+KERNEL: dict[str, ModuleType] = {
+    "values": values,
+    "footprint": footprint,
+    "inputs": inputs,
+    "bounds": bounds,
+    "uninitialised": uninitialised,
+    "race": race,
+    "schedule": schedule,
+    "overflow": overflow,
+    "address": address,
+    "launch": launch,
+}
+HOSTILE = ("inputs", "bounds", "race", "overflow", "launch")  # what still holds when the inputs break the contract
+ALL = GOLDEN | KERNEL
+
+
+def judge(trial: Trial) -> Iterator[Finding]:
+    """All findings of a trial."""
+    for oracle in GOLDEN.values():
+        yield from oracle.check(trial)
+    if trial.golden.crash is not None or not trial.runs:
+        return
+    if trial.golden.refusal is not None and not trial.hostile:
+        return
+    for name, oracle in KERNEL.items():
+        if not trial.hostile or name in HOSTILE:
+            yield from oracle.check(trial)

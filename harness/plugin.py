@@ -1,0 +1,110 @@
+"""pytest plugin: options, and parametrisation over ops, backends and regression cases.
+
+A test that takes `opgold_backend` and `opgold_case` runs once for each backend and regression case; one that takes
+`opgold_backend` and `opgold_op`, once for each backend and op. A backend that cannot run here is skipped with its
+reason, and fails under `--opgold-require`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROFILES = {"default": 50, "ci": 200, "nightly": 5000}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("opgold")
+    group.addoption(
+        "--opgold-backend", action="append", metavar="NAME", help="backend to test; may be repeated (default: cuda-emu)"
+    )
+    group.addoption(
+        "--opgold-require", action="store_true", help="a backend that is not available is an error, not a skip"
+    )
+    group.addoption(
+        "--opgold-profile",
+        choices=sorted(PROFILES),
+        default="default",
+        help="how many generated cases an op: " + ", ".join(f"{name} {count}" for name, count in PROFILES.items()),
+    )
+    group.addoption("--opgold-seed", type=int, default=0, metavar="N", help="which cases are generated")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    wanted = set(metafunc.fixturenames)
+    if "opgold_backend" not in wanted:
+        return
+    from opgold.harness import casefile
+    from opgold.reference import schema
+
+    metafunc.parametrize("opgold_backend", metafunc.config.getoption("--opgold-backend") or ["cuda-emu"], indirect=True)
+    if "opgold_case" in wanted:
+        paths = [(op, path) for op in schema.ops() for path in casefile.regressions(op)]
+        metafunc.parametrize(
+            "opgold_case", [path for _, path in paths], ids=[f"{op}-{path.stem}" for op, path in paths], indirect=True
+        )
+    elif "opgold_op" in wanted:
+        metafunc.parametrize("opgold_op", schema.ops(), indirect=True)
+
+
+@pytest.fixture
+def opgold_backend(request: pytest.FixtureRequest) -> Any:
+    """A backend that can run here."""
+    from opgold.harness import backends
+
+    backend = backends.get(request.param)
+    if reason := backend.unavailable():
+        message = f"backend {request.param} is not available: {reason}"
+        if request.config.getoption("--opgold-require"):
+            pytest.fail(message, pytrace=False)
+        pytest.skip(message)
+    return backend
+
+
+@pytest.fixture
+def opgold_op(request: pytest.FixtureRequest, opgold_backend: Any) -> str:
+    """An op that the backend has."""
+    return _present(request, opgold_backend, request.param)
+
+
+@pytest.fixture
+def opgold_case(request: pytest.FixtureRequest, opgold_backend: Any) -> Any:
+    """A regression case of an op that the backend has."""
+    from opgold.harness import casefile
+
+    path: Path = request.param
+    _present(request, opgold_backend, path.parent.name)
+    return casefile.read(path)
+
+
+def _present(request: pytest.FixtureRequest, backend: Any, op: str) -> str:
+    if not backend.has(op):
+        message = f"backend {backend.name} does not have {op}"
+        if request.config.getoption("--opgold-require"):
+            pytest.fail(message, pytrace=False)
+        pytest.skip(message)
+    return op
+
+
+@pytest.fixture
+def opgold_examples(request: pytest.FixtureRequest) -> int:
+    """How many generated cases an op gets under the chosen profile."""
+    return PROFILES[request.config.getoption("--opgold-profile")]
+
+
+@pytest.fixture
+def opgold_seed(request: pytest.FixtureRequest) -> int:
+    """What `--opgold-seed` says."""
+    return int(request.config.getoption("--opgold-seed"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Under `-n auto`, at most a few workers a device when a device backend is tested; else xdist's own choice."""
+    if all(name.endswith("-emu") for name in config.getoption("--opgold-backend") or ["cuda-emu"]):
+        return None
+    from opgold.harness import devices
+
+    return devices.worker_limit(devices.visible())

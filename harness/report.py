@@ -1,0 +1,77 @@
+"""How results are shown: a table of ops by oracles, findings below, or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from opgold import __version__
+from opgold.harness.check import OpResult
+from opgold.harness.finding import Finding
+from opgold.harness.oracles import ALL
+
+
+def table(results: Sequence[OpResult], backend: str) -> Table:
+    """Ops by oracles: a tick where an oracle is content, else its number of findings."""
+    shown = Table(title=f"opgold check on {backend}", title_justify="left", header_style="bold")
+    shown.add_column("op", no_wrap=True)
+    shown.add_column("cases", justify="right", no_wrap=True)
+    for oracle in ALL:
+        shown.add_column(_abbreviated(oracle), justify="center")
+    for result in results:
+        cells = []
+        for oracle in ALL:
+            count = sum(finding.oracle == oracle for finding in result.findings)
+            cells.append(f"[bold red]{count}[/]" if count else "[green]·[/]" if result.executed else " ")
+        shown.add_row(result.op, str(result.executed), *cells)
+    return shown
+
+
+def _abbreviated(oracle: str) -> str:
+    """A column's heading: the table must fit a terminal with every oracle in it."""
+    return oracle if len(oracle) <= 6 else f"{oracle[:5]}."
+
+
+def show(console: Console, results: Sequence[OpResult], backend: str, seed: int) -> None:
+    """The table, what was executed, and every finding."""
+    console.print(table(results, backend))
+    findings = [finding for result in results for finding in result.findings]
+    regressions = sum(result.regressions for result in results)
+    generated = sum(result.generated for result in results)
+    hostile = sum(result.hostile for result in results)
+    for finding in findings:
+        console.print()
+        show_finding(console, finding)
+    console.print()
+    console.print(
+        f"executed {regressions + generated} cases: {regressions} regression, {generated} generated"
+        f" ({hostile} of them hostile), seed {seed}"
+    )
+    if findings:
+        console.print(f"[bold red]{len(findings)} finding{'s' if len(findings) > 1 else ''}[/]")
+    elif regressions + generated == 0:
+        console.print("[bold red]no case was executed[/]")
+    else:
+        console.print("[bold green]no findings[/]")
+
+
+def show_finding(console: Console, finding: Finding) -> None:
+    title, *rest = finding.lines()
+    console.print(f"[bold red]{escape(title)}[/]", highlight=False)
+    for line in rest:
+        console.print(escape(line), highlight=False, soft_wrap=True)
+
+
+def as_json(results: Sequence[OpResult], backend: str, seed: int, code: int) -> dict[str, Any]:
+    return {
+        "opgold": __version__,
+        "backend": backend,
+        "seed": seed,
+        "executed": sum(result.executed for result in results),
+        "exit": code,
+        "ops": [result.as_json() for result in results],
+    }

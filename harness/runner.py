@@ -1,0 +1,205 @@
+"""Runs a case: the golden model on two poisons, and a backend on a few variants that the oracles share."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from opgold.harness.backends.base import Backend, Variant
+from opgold.harness.case import Case
+from opgold.kernels.report import Report
+from opgold.reference.schema import ContractError, Signature, Value
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Golden:
+    """What the golden model makes of a case.
+
+    `arrays` are the written arguments after the call, `defined` tells which of their elements the model specifies.
+    `refusal` is its message for inputs outside the contract; `crash` any other error it raised, a fault of its own.
+    """
+
+    arrays: Arrays
+    defined: Arrays
+    refusal: str | None = None
+    crash: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call of a backend: every array after it, and what the device reported."""
+
+    variant: Variant
+    arrays: Arrays
+    report: Report
+
+
+def poison_byte(argument: str, poison: int) -> int:
+    """The byte that fills an output before a call. Poison 1 is the complement of poison 0, and arguments differ."""
+    byte = 0x21 + zlib.crc32(argument.encode()) % 0x5E
+    return byte ^ 0xFF if poison else byte
+
+
+def is_poison(array: np.ndarray, argument: str, poison: int) -> np.ndarray:
+    """Which elements hold nothing but poison; bool, the array's shape."""
+    return (raw_bytes(array) == poison_byte(argument, poison)).all(axis=1).reshape(array.shape)
+
+
+def raw_bytes(array: np.ndarray) -> np.ndarray:
+    """uint8 [elements, itemsize]."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, array.itemsize)
+
+
+def same_bits(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Which elements have the same bits; bool, the arrays' shape."""
+    return (raw_bytes(left) == raw_bytes(right)).all(axis=1).reshape(left.shape)
+
+
+def arguments(case: Case, poison: int) -> dict[str, Value]:
+    """A fresh copy of every argument and attribute of a call, outputs poisoned. Raises ContractError."""
+    signature = case.signature
+    symbols = signature.bind(case.inputs, case.sizes)
+    values = {
+        name: np.array(value, order="C") if isinstance(value, np.ndarray) else value
+        for name, value in signature.complete(case.inputs).items()
+    }
+    for name, shape in signature.shapes(symbols).items():
+        dtype = signature.dtype(signature.argument(name), case.inputs)
+        raw = np.full(int(np.prod(shape)) * dtype.itemsize, poison_byte(name, poison), np.uint8)
+        values[name] = raw.view(dtype).reshape(shape)
+    return values
+
+
+def written(signature: Signature, values: Mapping[str, Value]) -> Arrays:
+    """The arrays among `values` that the op may write."""
+    return {a.name: v for a in signature.written if isinstance(v := values[a.name], np.ndarray)}
+
+
+def run_golden(case: Case) -> Golden:
+    """Run the model with two poisons: what differs is what it leaves unspecified."""
+    signature = case.signature
+    results = []
+    for poison in (0, 1):
+        try:
+            values = arguments(case, poison)
+            for argument in signature.inputs:
+                value = values[argument.name]
+                if isinstance(value, np.ndarray) and not argument.writes:
+                    value.flags.writeable = False
+            outputs = {argument.name: values.pop(argument.name) for argument in signature.outputs}
+            signature.call(values, outputs)  # type: ignore[arg-type]
+        except ContractError as refusal:
+            return Golden({}, {}, refusal=str(refusal))
+        except Exception as error:
+            return Golden({}, {}, crash=f"{type(error).__name__}: {error}")
+        results.append(written(signature, values | outputs))
+    first, second = results
+    return Golden(first, {name: same_bits(first[name], second[name]) for name in first})
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A case on a backend, with what the oracles look at."""
+
+    case: Case
+    golden: Golden
+    backend: Backend
+    runs: Sequence[Run]
+
+    @property
+    def signature(self) -> Signature:
+        return self.case.signature
+
+    @property
+    def hostile(self) -> bool:
+        return self.case.refused is not None
+
+    @cached_property
+    def causes(self) -> list[tuple[Run, str, str, np.ndarray]]:
+        """Runs that differ from the first on elements the model specifies: (run, cause, argument, where).
+
+        The cause is "poison", "order" or "alignment", found by running the first variant with only that one changed.
+        """
+        found = []
+        for run in self.runs[1:]:
+            for name, where in self._differences(self.runs[0], run):
+                found.append((run, self._cause(run, name), name, where))
+        return found
+
+    def _differences(self, first: Run, other: Run) -> list[tuple[str, np.ndarray]]:
+        differences = []
+        for name, defined in self.golden.defined.items():
+            where = defined & ~same_bits(first.arrays[name], other.arrays[name])
+            # an element that no run wrote is a missing write, whatever poison it shows
+            where &= ~(self.is_unwritten(first, name) & self.is_unwritten(other, name))
+            if where.any():
+                differences.append((name, where))
+        return differences
+
+    def is_unwritten(self, run: Run, name: str) -> np.ndarray:
+        """Which elements of an output still hold the run's poison."""
+        array = run.arrays[name]
+        if self.signature.argument(name).reads:
+            return np.zeros(array.shape, bool)
+        return is_poison(array, name, run.variant.poison)
+
+    def _cause(self, run: Run, name: str) -> str:
+        first, variant = self.runs[0].variant, run.variant
+        candidates = {
+            "poison": Variant(first.schedule, first.shift, variant.poison, first.seed),
+            "alignment": Variant(first.schedule, variant.shift, first.poison, first.seed),
+        }
+        for cause, single in candidates.items():
+            if single == first:
+                continue
+            alone = run_backend(self.case, self.backend, single)
+            if any(argument == name for argument, _ in self._differences(self.runs[0], alone)):
+                return cause
+        return "order"
+
+
+def variants(case: Case) -> tuple[Variant, ...]:
+    """The runs of a case. Each varies several things at once; a difference is traced to its cause afterwards."""
+    seed = case_seed(case)
+    return (
+        Variant("ascending", 0, 0),
+        Variant("descending", 0, 1),
+        Variant("random", 1 + seed % 7, 0, seed),
+    )
+
+
+def case_seed(case: Case) -> int:
+    """A number that hangs on the content of a case alone."""
+    seed = zlib.crc32(case.op.encode())
+    for name, value in sorted(case.inputs.items()):
+        content = np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
+        seed = zlib.crc32(content, zlib.crc32(name.encode(), seed))
+    return seed
+
+
+def run_backend(case: Case, backend: Backend, variant: Variant) -> Run:
+    """Call the op on a fresh copy of the case."""
+    values = arguments(case, variant.poison)
+    report = backend.call(case.signature, values, variant)
+    return Run(variant, {name: v for name, v in values.items() if isinstance(v, np.ndarray)}, report)
+
+
+def try_case(case: Case, backend: Backend) -> Trial:
+    """Golden model and backend on one case. A case whose arguments cannot even be made has no runs."""
+    golden = run_golden(case)
+    runs: list[Run] = []
+    if (golden.refusal is None and golden.crash is None) or case.refused is not None:
+        for variant in variants(case):
+            try:
+                runs.append(run_backend(case, backend, variant))
+            except ContractError:
+                break  # shapes themselves are wrong: nothing to call
+            if runs[-1].report.faults and any(fault.kind in ("hang", "fault") for fault in runs[-1].report.faults):
+                break  # the next variants would only say so again, slowly
+    return Trial(case, golden, backend, runs)

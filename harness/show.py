@@ -1,0 +1,121 @@
+"""What there is to know of an op: its contract, arguments, files and cases; and a case to start from."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+from hypothesis import HealthCheck, Phase, strategies as st
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from opgold.cases.sample import Sample
+from opgold.harness import casefile
+from opgold.harness.case import Case, Expected
+from opgold.harness.finding import Finding
+from opgold.harness.locate import strategy
+from opgold.harness.oracles import GOLDEN
+from opgold.harness.runner import Trial, run_golden
+from opgold.kernels import build
+from opgold.reference import schema
+
+
+class _NoBackend:
+    """Stands where a trial of the golden model alone names its backend."""
+
+    name = "golden"
+
+
+def overview() -> Table:
+    """One line an op: its contract's first line, and how many regression cases are kept."""
+    shown = Table(header_style="bold", box=None)
+    for column in ("op", "cases", "contract"):
+        shown.add_column(column)
+    for op in schema.ops():
+        summary = (inspect.getdoc(schema.load(op).model) or "").partition("\n")[0]
+        shown.add_row(op, str(len(casefile.regressions(op))), summary)
+    return shown
+
+
+def page(console: Console, signature: schema.Signature) -> None:
+    """Everything about one op."""
+    console.print(f"[bold]{signature.op}[/]\n")
+    contract = textwrap.indent(inspect.getdoc(signature.model) or "", "  ")
+    console.print(contract, highlight=False, markup=False, soft_wrap=True)
+    console.print()
+    shown = Table(header_style="bold", box=None)
+    for column in ("argument", "direction", "dtype", "shape"):
+        shown.add_column(column)
+    for argument in signature.arguments:
+        direction = argument.direction.value + (", optional" if argument.optional else "")
+        shown.add_row(argument.name, direction, " | ".join(argument.dtypes), escape(argument.shape_text))
+    for attribute in signature.attributes:
+        default = "" if attribute.required else f" = {attribute.default}"
+        shown.add_row(attribute.name, "attribute", attribute.kind.__name__ + default, "")
+    console.print(shown)
+    console.print()
+    op = signature.op
+    files = [Path(inspect.getfile(signature.model)), build.source_of(op), Path(inspect.getfile(strategy(op)))]
+    console.print("[bold]files[/]")
+    for path in files:
+        console.print(f"  {path}", highlight=False, markup=False, soft_wrap=True)
+    console.print("\n[bold]cases[/]")
+    kept = Table.grid(padding=(0, 2))
+    for path in casefile.regressions(op):
+        kept.add_row(f"  {path.stem}", escape(_first_sentence(casefile.read(path).why)))
+    console.print(kept, highlight=False)
+
+
+def _first_sentence(text: str) -> str:
+    return " ".join(text.split()).partition(". ")[0]
+
+
+def judge_case(case: Case) -> tuple[str, list[Finding]]:
+    """What a case is, in words, and the golden model's findings on it."""
+    trial = Trial(case, run_golden(case), _NoBackend(), [])  # type: ignore[arg-type]
+    findings = [finding for oracle in GOLDEN.values() for finding in oracle.check(trial)]
+    if case.refused is not None:
+        kind = "hostile, refused as it says" if not findings else "hostile"
+    else:
+        literal = f"literal values of {', '.join(case.expect)}" if case.expect else "no literal values"
+        kind = f"valid case of {case.op}, {literal}"
+    if not case.why:
+        kind += "; it does not say why it is kept"
+    return kind, findings
+
+
+def example(op: str) -> Case:
+    """A small lawful case with some tokens in it, and what the golden model makes of it."""
+    sample = _small(op)
+    case = Case.of(op, sample)
+    golden = run_golden(case)
+    expect = {name: Expected(a) for name, a in golden.arrays.items() if golden.defined[name].all() and a.size}
+    why = "Say what went wrong, with a link. The values under `expect` are the golden model's: work them out by hand."
+    return replace(case, why=why, expect=expect)
+
+
+def _small(op: str) -> Sample:
+    """The simplest sample with at least two slots whose outputs are not all alike; else the simplest of all."""
+
+    def telling(sample: Sample) -> bool:
+        arrays = run_golden(Case.of(op, sample)).arrays.values()
+        slots = [len(value) for value in sample.inputs.values() if isinstance(value, np.ndarray) and value.ndim]
+        return bool(slots) and min(slots) >= 2 and all(len(np.unique(array)) > 1 for array in arrays if array.size > 1)
+
+    settings = hypothesis.settings(
+        max_examples=500,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    samples: st.SearchStrategy[Sample] = strategy(op).samples()
+    try:
+        return hypothesis.find(samples, telling, settings=settings)
+    except hypothesis.errors.NoSuchExample:
+        return hypothesis.find(samples, lambda _: True, settings=settings)

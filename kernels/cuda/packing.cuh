@@ -1,0 +1,101 @@
+// From lengths to packed rows: prefix sums over slots, and the slot of a packed row.
+#pragma once
+
+#include <cub/block/block_scan.cuh>
+
+#include "bindings/device.h"
+
+namespace opgold {
+
+constexpr int kThreads = 256;
+constexpr int kLengthsPerThread = 4;
+constexpr int kChunk = kThreads * kLengthsPerThread;  // lengths that a block scans in one pass
+
+using LengthScan = cub::BlockScan<uint32_t, kThreads>;
+
+inline int blocks_for(int64_t rows) { return static_cast<int>(rows <= 0 ? 1 : (rows + kThreads - 1) / kThreads); }
+
+// Prefix sum of length(0..bsz-1), element 0 included, into `prefix` (bsz + 1 entries, shared or global).
+// The whole block takes part, and may read `prefix` afterwards. Sums wrap rather than overflow: lengths come from data.
+template <class Length>
+__device__ void scan_lengths(Length length, int64_t bsz, int32_t* prefix, LengthScan::TempStorage& storage) {
+  uint32_t carry = 0;
+  if (threadIdx.x == 0) prefix[0] = 0;
+  int64_t chunk = 0;
+  do {
+    const int64_t first = chunk + threadIdx.x * kLengthsPerThread;
+    uint32_t sums[kLengthsPerThread];
+    for (int k = 0; k < kLengthsPerThread; ++k) sums[k] = first + k < bsz ? length(first + k) : 0;
+    uint32_t total;
+    LengthScan(storage).InclusiveSum(sums, sums, total);
+    for (int k = 0; k < kLengthsPerThread; ++k)
+      if (first + k < bsz) prefix[first + k + 1] = static_cast<int32_t>(carry + sums[k]);
+    carry += total;
+    chunk += kChunk;
+    __syncthreads();  // `storage` is used again, and `prefix` may be read
+  } while (chunk < bsz);
+}
+
+// Copies a prefix sum over `bsz` slots. The whole block takes part.
+__device__ inline void copy_prefix(const int32_t* prefix, int64_t bsz, int32_t* copy) {
+  for (int64_t b = threadIdx.x; b <= bsz; b += kThreads) copy[b] = prefix[b];
+}
+
+// The last slot that starts at or before `row`: for prefix sums, the one that holds it. Always in [0, bsz) for bsz > 0,
+// also where prefix(b), which comes from data, is no prefix sum.
+template <class Prefix>
+__device__ int64_t slot_of(Prefix prefix, int64_t bsz, int64_t row) {
+  int64_t low = 0, high = bsz;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    if (prefix(middle) <= row) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+// A packed row's place: its slot and its index there, or slot -1 for a row that no slot holds.
+struct Place {
+  int64_t slot;
+  int64_t index;
+};
+
+__device__ inline Place place_of(const int32_t* prefix, int64_t bsz, int64_t row) {
+  if (bsz == 0) return {-1, 0};
+  const int64_t slot = slot_of([=](int64_t b) { return prefix[b]; }, bsz, row);
+  if (row < prefix[slot] || row >= prefix[slot + 1]) return {-1, 0};
+  return {slot, row - prefix[slot]};
+}
+
+// Rows that a slot gives to sampling: one for a prompt chunk that runs tokens, else one a token.
+__device__ inline int32_t output_rows(int32_t tokens, int32_t encoder) {
+  return tokens != 0 && encoder != 0 ? 1 : tokens;
+}
+
+// Where each slot's tokens come from: its drafts if it has no encoder length, else its input ids.
+struct TokenSource {
+  const int64_t* input_ids;
+  int64_t max_len;
+  const int64_t* draft_tokens;  // null: everything comes from input_ids
+  int64_t max_draft;
+  const int32_t* seq_lens_encoder;
+
+  // Writes the packed token `row`; a row that no slot holds gets id 2 and batch id -1.
+  __device__ void pack(const int32_t* prefix, int64_t bsz, int64_t row, int64_t* ids, int32_t* batch_ids) const {
+    const Place place = place_of(prefix, bsz, row);
+    int64_t id = 2;
+    int32_t batch_id = -1;
+    if (place.slot >= 0) {
+      const bool drafted = draft_tokens && seq_lens_encoder[place.slot] <= 0;
+      const int64_t width = drafted ? max_draft : max_len;
+      if (place.index < width) {
+        id = (drafted ? draft_tokens : input_ids)[place.slot * width + place.index];
+        batch_id = static_cast<int32_t>(place.slot);
+      }
+    }
+    ids[row] = id;
+    batch_ids[row] = batch_id;
+  }
+};
+
+}  // namespace opgold
