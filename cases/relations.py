@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from opgold.cases.sample import Sample
 from opgold.cases.slots import prefix_sum
-from opgold.reference.schema import Value
 
-Arrays = Mapping[str, Value]
+Arrays = Mapping[str, Any]
 Lengths = Callable[[Arrays], np.ndarray]
 
 INSERTED = -1  # in an order: an idle slot that the original batch does not have
@@ -55,7 +54,7 @@ class Prefix:
 class Packed:
     """Rows of all slots, slot after slot, `rows` rows a length; what stands behind the last slot stays behind.
 
-    `slot_ids`: the values are slot numbers, and are renamed.
+    `slot_ids`: the values are slot numbers, and are renamed; negative ones stay.
     """
 
     lengths: Lengths
@@ -67,7 +66,7 @@ class Packed:
         parts = [array[starts[old] : starts[old + 1]] for old in order if old != INSERTED]
         if self.slot_ids:
             kept = [new for new, old in enumerate(order) if old != INSERTED]
-            parts = [np.full_like(part, new) for new, part in zip(kept, parts, strict=True)]
+            parts = [np.where(part < 0, part, new).astype(part.dtype) for new, part in zip(kept, parts, strict=True)]
         return np.concatenate([*parts, array[starts[-1] :]])
 
 
@@ -95,7 +94,7 @@ class Relation:
     expect: Callable[[Sample, Arrays, np.random.Generator], Arrays]
 
 
-def reorder(arrays: Arrays, layout: Layout, order: Sequence[int], inputs: Arrays) -> dict[str, Value]:
+def reorder(arrays: Arrays, layout: Layout, order: Sequence[int], inputs: Arrays) -> dict[str, Any]:
     """All of `arrays` in another order of slots. Arguments without an axis are passed on."""
     return {
         name: layout[name].reorder(value, order, inputs) if isinstance(value, np.ndarray) and name in layout else value
@@ -138,10 +137,12 @@ def insert_idle_slots(layout: Layout, slots: str) -> Relation:
     return _reordering("insert idle slots", layout, slots, choose)
 
 
-def grow(name: str, inputs: Callable[[Sample, int], Sample], fill: Mapping[str, Value]) -> Relation:
+def grow(
+    name: str, inputs: Callable[[Sample, int], Sample], fill: Arrays, *, rows: int = 1
+) -> Relation:
     """More capacity behind the last row adds only filler.
 
-    `inputs(sample, extra)` grows it; `fill` is what each output gains.
+    `inputs(sample, extra)` grows it; `fill` is what each output gains, `rows` rows for each extra one.
     """
 
     def extra(rng: np.random.Generator) -> int:
@@ -156,14 +157,14 @@ def grow(name: str, inputs: Callable[[Sample, int], Sample], fill: Mapping[str, 
         for output, filler in fill.items():
             before = outputs[output]
             assert isinstance(before, np.ndarray)
-            grown[output] = np.concatenate([before, np.full((count, *before.shape[1:]), filler, before.dtype)])
+            grown[output] = np.concatenate([before, np.full((count * rows, *before.shape[1:]), filler, before.dtype)])
         return grown
 
     return Relation(name, transform, expect)
 
 
 def unread(name: str, change: Callable[[Arrays, np.random.Generator], Arrays | None]) -> Relation:
-    """What an op must not look at changes no output. `change` gives the inputs that it replaces, or None: not applicable."""
+    """What an op must not look at changes no output. `change` gives the inputs that it replaces, or None for none."""
 
     def transform(sample: Sample, rng: np.random.Generator) -> Sample | None:
         changed = change(sample.inputs, rng)

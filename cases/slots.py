@@ -114,7 +114,8 @@ def batches(
         return st.builds(lengths_of, st.just(state), tokens, st.integers(1, max_cached))
 
     if draw(st.integers(0, 4)) < 4:
-        return batch_of(draw(st.lists(st.sampled_from(states).flatmap(slot), min_size=min_slots, max_size=7)))
+        fewest = max(min_slots, draw(st.integers(0, 5)))  # else too many batches are empty or hold one slot
+        return batch_of(draw(st.lists(st.sampled_from(states).flatmap(slot), min_size=fewest, max_size=7)))
     count = draw(st.sampled_from(edges.SIZES))
     rng = draw(edges.seeds())
     picked = rng.integers(0, len(states), count)
