@@ -15,10 +15,12 @@ from opgold.cases.packing import (
     UNREAD_CELLS,
     capacities,
     drafting,
+    encoder_lengths,
+    more_capacity,
     token_rows,
     with_wrong_length,
 )
-from opgold.cases.relations import Arrays, Packed, PerSlot, Prefix, grow, insert_idle_slots, permute_slots
+from opgold.cases.relations import Arrays, Layout, Packed, PerSlot, Prefix, grow, insert_idle_slots, permute_slots
 from opgold.cases.sample import Sample
 from opgold.cases.slots import ORDINARY, STRANGE, batches
 
@@ -30,7 +32,7 @@ def samples(draw: st.DrawFn, *, min_slots: int = 0) -> Sample:
     width = {"none": None, "empty": 0, "given": batch.longest_decode + draw(st.integers(0, 2))}[drafts]
     inputs: dict[str, Any] = {"seq_len": batch.this, **draw(token_rows(batch, width))}
     if width or draw(st.booleans()):
-        inputs["seq_lens_encoder"] = batch.enc
+        inputs["seq_lens_encoder"] = draw(encoder_lengths(batch))
     if draw(st.booleans()):
         inputs["seq_lens_decoder"] = batch.dec
     inputs["cpu_token_num"] = draw(capacities(batch.tokens))
@@ -39,9 +41,9 @@ def samples(draw: st.DrawFn, *, min_slots: int = 0) -> Sample:
 
 @st.composite
 def hostile(draw: st.DrawFn) -> Sample:
-    """Right shapes, wrong values: too little capacity, a slot longer than its row, negative lengths, sums past int32."""
+    """Right shapes, wrong values: too little capacity, slots longer than their row, negative lengths, huge sums."""
     sample = draw(samples(min_slots=1))
-    inputs = dict(sample.inputs)
+    inputs: dict[str, Any] = dict(sample.inputs)
     tokens = int(inputs["seq_len"].sum())
     faults = ["length", "sum"] + ["capacity"] * (tokens > 0) + ["cached"] * ("seq_lens_decoder" in inputs)
     if drafting(inputs).any():
@@ -69,7 +71,7 @@ def _lengths(inputs: Arrays) -> np.ndarray:
     return np.asarray(inputs["seq_len"])
 
 
-LAYOUT = {
+LAYOUT: Layout = {
     "input_ids": PerSlot(),
     "seq_len": PerSlot(),
     "draft_tokens": PerSlot(),
@@ -82,14 +84,10 @@ LAYOUT = {
 }
 
 
-def _more_capacity(sample: Sample, extra: int) -> Sample:
-    return replace(sample, inputs={**sample.inputs, "cpu_token_num": sample.inputs["cpu_token_num"] + extra})
-
-
 RELATIONS = (
     permute_slots(LAYOUT, "seq_len"),
     insert_idle_slots(LAYOUT, "seq_len"),
-    grow("grow capacity", _more_capacity, {"x_remove_padding": 2, "batch_id_per_token": -1}),
+    grow("grow capacity", more_capacity, {"x_remove_padding": 2, "batch_id_per_token": -1}),
     UNREAD_CELLS,
     ENCODER_BY_SIGN,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from opgold.cases import edges, payload
 from opgold.cases.relations import Arrays, unread
+from opgold.cases.sample import Sample
 from opgold.cases.slots import Batch
 
 LONGEST_PROMPT = 1025
@@ -23,6 +25,11 @@ def token_rows(draw: st.DrawFn, batch: Batch, max_draft: int | None) -> dict[str
     if max_draft is not None:
         inputs["draft_tokens"] = payload.token_ids(rng, batch.bsz, max_draft) + 2**33
     return inputs
+
+
+def encoder_lengths(batch: Batch) -> st.SearchStrategy[np.ndarray]:
+    """The batch's encoder lengths, or shorter ones: these ops look only at whether there is one."""
+    return st.sampled_from([batch.enc, np.minimum(batch.enc, 1)])
 
 
 def capacities(tokens: int) -> st.SearchStrategy[int]:
@@ -43,12 +50,17 @@ def with_wrong_length(draw: st.DrawFn, inputs: Arrays, argument: str) -> dict[st
     return {**inputs, argument: lengths}
 
 
+def more_capacity(sample: Sample, extra: int) -> Sample:
+    """The same tokens in `extra` more rows."""
+    return replace(sample, inputs={**sample.inputs, "cpu_token_num": sample.inputs["cpu_token_num"] + extra})
+
+
 def drafting(inputs: Arrays) -> np.ndarray:
     """Which slots take their tokens from draft_tokens, bool [bsz]."""
     drafts = inputs.get("draft_tokens")
-    if drafts is None or np.asarray(drafts).shape[1] == 0:
-        return np.zeros(len(np.asarray(inputs["seq_len"])), bool)
-    return np.asarray(inputs["seq_lens_encoder"]) == 0
+    drafts_given = drafts is not None and drafts.shape[1] > 0
+    encoder = inputs["seq_lens_encoder"] if drafts_given else np.ones_like(inputs["seq_len"])
+    return np.asarray(encoder == 0)
 
 
 def _unread_cells(inputs: Arrays, rng: np.random.Generator) -> Arrays:

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from opgold.cases import edges
-from opgold.cases.relations import Arrays, PerSlot, insert_idle_slots, permute_slots, unread
+from opgold.cases.packing import encoder_lengths
+from opgold.cases.relations import Arrays, Layout, PerSlot, insert_idle_slots, permute_slots, unread
 from opgold.cases.sample import Sample
 from opgold.cases.slots import ORDINARY, STRANGE, batches
 
@@ -16,9 +17,8 @@ from opgold.cases.slots import ORDINARY, STRANGE, batches
 @st.composite
 def samples(draw: st.DrawFn, *, min_slots: int = 0) -> Sample:
     batch = draw(batches((*ORDINARY, *STRANGE), min_slots=min_slots))
-    return Sample(
-        {"seq_lens_this_time": batch.this, "seq_lens_encoder": batch.enc, "seq_lens_decoder": batch.dec},
-    )
+    encoder = draw(encoder_lengths(batch))
+    return Sample({"seq_lens_this_time": batch.this, "seq_lens_encoder": encoder, "seq_lens_decoder": batch.dec})
 
 
 @st.composite
@@ -31,7 +31,7 @@ def hostile(draw: st.DrawFn) -> Sample:
     return replace(sample, inputs={**sample.inputs, name: lengths})
 
 
-LAYOUT = {
+LAYOUT: Layout = {
     "seq_lens_this_time": PerSlot(),
     "seq_lens_encoder": PerSlot(),
     "seq_lens_decoder": PerSlot(),

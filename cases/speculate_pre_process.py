@@ -14,11 +14,14 @@ from opgold.cases.packing import (
     LONGEST_PROMPT,
     UNREAD_CELLS,
     capacities,
+    encoder_lengths,
+    more_capacity,
     token_rows,
     with_wrong_length,
 )
 from opgold.cases.relations import (
     Arrays,
+    Layout,
     Packed,
     PerSlot,
     Prefix,
@@ -39,16 +42,17 @@ def samples(draw: st.DrawFn, *, min_slots: int = 0) -> Sample:
     batch = draw(batches((*ORDINARY, *STRANGE), max_prompt=LONGEST_PROMPT, min_slots=min_slots))
     needed = max(batch.longest_decode, min(batch.tokens, 1))  # a prompt chunk needs a cell for its output row
     inputs: dict[str, Any] = draw(token_rows(batch, needed + draw(st.integers(0, 2))))
-    inputs |= {"seq_len": batch.this, "seq_lens_encoder": batch.enc, "seq_lens_decoder": batch.dec}
+    inputs |= {"seq_len": batch.this, "seq_lens_decoder": batch.dec}
+    inputs["seq_lens_encoder"] = draw(encoder_lengths(batch))
     inputs["cpu_token_num"] = draw(capacities(batch.tokens))
     return Sample(inputs)
 
 
 @st.composite
 def hostile(draw: st.DrawFn) -> Sample:
-    """Right shapes, wrong values: too little capacity for tokens or rows, a slot longer than its row, negative lengths."""
+    """Right shapes, wrong values: too little room for tokens or rows, slots longer than their row, negative lengths."""
     sample = draw(samples(min_slots=1))
-    inputs = dict(sample.inputs)
+    inputs: dict[str, Any] = dict(sample.inputs)
     tokens = int(inputs["seq_len"].sum())
     fault = draw(st.sampled_from(["seq_len", "seq_lens_encoder"] + ["capacity", "no drafts"] * (tokens > 0)))
     if fault == "capacity":
@@ -83,7 +87,7 @@ class _OutputIds(Packed):
         return np.concatenate([ids, np.full(cells - len(ids), -1, ids.dtype)])
 
 
-LAYOUT = {
+LAYOUT: Layout = {
     "input_ids": PerSlot(),
     "seq_len": PerSlot(),
     "draft_tokens": PerSlot(),
@@ -98,24 +102,23 @@ LAYOUT = {
 }
 
 
-def _more_capacity(sample: Sample, extra: int) -> Sample:
-    return replace(sample, inputs={**sample.inputs, "cpu_token_num": sample.inputs["cpu_token_num"] + extra})
-
-
 def _by_its_parts(inputs: Arrays) -> Arrays:
     """The outputs of the ops that this one replaced."""
     given = {name: value for name, value in inputs.items() if name != "seq_lens_decoder"}
-    tokens, bsz = int(given["cpu_token_num"]), len(_lengths(inputs))
-    ids, batch_ids = np.empty(tokens, np.int64), np.empty(tokens, np.int32)
-    prefixes = {"cu_seqlens_q": np.empty(bsz + 1, np.int32), "cu_seqlens_k": np.empty(bsz + 1, np.int32)}
-    get_padding_offset(**given, x_remove_padding=ids, batch_id_per_token=batch_ids, **prefixes)
+    tokens, bsz = inputs["cpu_token_num"], len(_lengths(inputs))
+    packed: dict[str, Any] = {
+        "x_remove_padding": np.empty(tokens, np.int64),
+        "batch_id_per_token": np.empty(tokens, np.int32),
+        "cu_seqlens_q": np.empty(bsz + 1, np.int32),
+        "cu_seqlens_k": np.empty(bsz + 1, np.int32),
+    }
+    get_padding_offset(**given, **packed)
+    packed["ids_remove_padding"] = packed.pop("x_remove_padding")
     rows = _output_lengths(inputs)
     output_ids = np.full(np.asarray(inputs["draft_tokens"]).size, -1, np.int32)
     output_ids[: rows.sum()] = np.repeat(np.arange(bsz), rows)
     return {
-        **prefixes,
-        "ids_remove_padding": ids,
-        "batch_id_per_token": batch_ids,
+        **packed,
         "cu_seqlens_q_output": prefix_sum(rows),
         "batch_id_per_token_output": output_ids,
         "real_output_token_num": rows.sum(keepdims=True).astype(np.int32),
@@ -129,7 +132,7 @@ def _other_cached_lengths(inputs: Arrays, rng: np.random.Generator) -> Arrays:
 RELATIONS = (
     permute_slots(LAYOUT, "seq_len"),
     insert_idle_slots(LAYOUT, "seq_len"),
-    grow("grow capacity", _more_capacity, {"ids_remove_padding": 2, "batch_id_per_token": -1}),
+    grow("grow capacity", more_capacity, {"ids_remove_padding": 2, "batch_id_per_token": -1}),
     agrees("equals the ops that it replaced", _by_its_parts),
     UNREAD_CELLS,
     ENCODER_BY_SIGN,

@@ -28,21 +28,21 @@ def get_padding_offset(
     A slot's tokens come from its row of `draft_tokens` where drafts are given and the slot has no encoder length,
     else from its row of `input_ids`; drafts of width 0 count as not given, and without drafts `seq_lens_encoder` is not
     looked at. `batch_id_per_token` names each token's slot. Behind the last token the ids are 2 and the batch ids -1.
-    `cu_seqlens_q` is the prefix sum of `seq_len`; `cu_seqlens_k` that of `seq_len + seq_lens_decoder` when the latter
-    is given (stopped slots count), else the same. A ghost slot packs like any other, a held prefill packs nothing; with
-    zero tokens both prefix sums still follow their formula.
+    `cu_seqlens_q` is the prefix sum of `seq_len`, `cu_seqlens_k` that of `seq_len + seq_lens_decoder` (stopped slots
+    count) or, without decoder lengths, the same. A ghost slot packs like any other, a held prefill packs nothing.
 
     Raises ValueError for a negative length, a slot longer than its row, `cpu_token_num` below the sum of `seq_len`,
     drafts without `seq_lens_encoder`, and a `cu_seqlens_k` past int32. Source: the newest GPU form (G3) of the op.
     """
-    drafting = draft_tokens is not None and draft_tokens.shape[1] > 0
-    if drafting and seq_lens_encoder is None:
-        raise ValueError("seq_lens_encoder: is not given, expected together with draft_tokens")
+    drafts, encoder = input_ids, np.ones_like(seq_len)
+    if draft_tokens is not None and draft_tokens.shape[1] > 0:
+        if seq_lens_encoder is None:
+            raise ValueError("seq_lens_encoder: is not given, expected together with draft_tokens")
+        drafts, encoder = draft_tokens, seq_lens_encoder
     cached = np.zeros_like(seq_len) if seq_lens_decoder is None else seq_lens_decoder
-    encoder = seq_lens_encoder if drafting else np.zeros_like(seq_len)
     require_lengths(seq_len=seq_len, seq_lens_encoder=encoder, seq_lens_decoder=cached)
-    from_draft = (encoder == 0) & drafting
-    require_tokens_fit("seq_len", seq_len, from_draft, draft_tokens, input_ids)
+    from_draft = encoder == 0
+    require_tokens_fit("seq_len", seq_len, from_draft, drafts, input_ids)
     starts = prefix_sum(seq_len)
     require_capacity("cpu_token_num", cpu_token_num, starts[-1], "the sum of seq_len")
     keys = starts + prefix_sum(cached)
@@ -54,6 +54,6 @@ def get_padding_offset(
     x_remove_padding[:] = 2
     batch_id_per_token[:] = -1
     for b, length in enumerate(seq_len):
-        row = draft_tokens[b] if from_draft[b] else input_ids[b]
+        row = drafts[b] if from_draft[b] else input_ids[b]
         x_remove_padding[starts[b] : starts[b + 1]] = row[:length]
         batch_id_per_token[starts[b] : starts[b + 1]] = b

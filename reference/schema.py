@@ -267,7 +267,7 @@ def signature(model: Callable[..., None]) -> Signature:
         array, direction = typing.get_args(hint)
         if direction is Direction.OUT and parameter.kind is not parameter.KEYWORD_ONLY:
             raise TypeError(f"{model.__name__}: {parameter.name}: an output must be keyword-only")
-        dtypes = tuple(str(d) for d in array.dtypes)
+        dtypes = tuple(str(name) for name in array.dtypes if name != "bool_")  # jaxtyping's second name of bool
         family = array.dtype.__name__
         dims = tuple(array.dim_str.split())
         arguments.append(Argument(parameter.name, direction, family, dtypes, dims, optional))

@@ -1,8 +1,9 @@
 // What the two forms of update_attn_mask_offsets share: one launch with two kinds of blocks.
 //
-// In a slot block each warp does one decode slot: its tokens, and its state. In a token block each thread does one token of
-// any other kind. Both ask Owners whose a token is, so that exactly one thread writes it whatever cu_seqlens_q holds, and
-// a slot's state is read and written by one warp alone.
+// In a slot block each warp does one decode slot: its tokens, and its state. In a token block each thread does one token
+// of any other kind. A token's owner is the same for both, so that exactly one thread writes it whatever cu_seqlens_q
+// holds, and a slot's state is read and written by one warp alone. Loads that wait for each other are most of this op's
+// time: for few slots, a block first takes what it must know of all of them into shared memory, at once.
 #pragma once
 
 #include "bindings/device.h"
@@ -12,7 +13,7 @@ namespace opgold {
 
 constexpr int kWarp = 32;
 constexpr int kSlotsPerBlock = kThreads / kWarp;
-constexpr int kSamples = 1024;  // prefix sums that a block keeps at hand
+constexpr int kStagedSlots = 1024;
 
 // The inputs that no form of the op writes.
 struct MaskBatch {
@@ -25,11 +26,11 @@ struct MaskBatch {
   int64_t bsz;
   int64_t tokens;
   int64_t max_len;
-  int64_t stride;  // of the prefix sums that blocks keep at hand
-  int64_t samples;
 };
 
-// A slot's part of the batch. Loaded at once: loads that wait for each other are most of this op's time.
+enum class Kind : uint8_t { kNone, kPrefill, kDecode };
+
+// A slot's part of the batch.
 struct Slot {
   int32_t length = 0;
   int32_t encoder = 0;
@@ -45,25 +46,51 @@ struct Slot {
         start(batch.cu_seqlens_q[slot]),
         blocked(batch.is_block_step[slot]) {}
 
-  __device__ bool prefills() const { return !blocked & (encoder > 0); }
-  __device__ bool decodes() const { return !blocked & (encoder <= 0) & (cached > 0); }
+  __device__ Kind kind() const {
+    if (blocked) return Kind::kNone;
+    return encoder > 0 ? Kind::kPrefill : cached > 0 ? Kind::kDecode : Kind::kNone;
+  }
 };
 
-// Finds a token's slot: among every `stride`-th prefix sum, which stand in shared memory, then between two of those.
+// What a block keeps of a batch of at most kStagedSlots slots.
+struct Stage {
+  int32_t starts[kStagedSlots + 1];
+  Kind kinds[kStagedSlots];
+};
+
+// Whose a token is.
 struct Owners {
   const MaskBatch& batch;
-  const int32_t* samples;
+  const int32_t* starts;
+  const Kind* kinds = nullptr;  // null: not staged
+  bool consistent = false;      // staged, and the prefix sums are those of the lengths: slots' ranges do not overlap
 
-  // The whole block takes part; `samples` has kSamples entries.
-  __device__ Owners(const MaskBatch& batch, int32_t* samples) : batch(batch), samples(samples) {
-    for (int64_t k = threadIdx.x; k < batch.samples; k += kThreads) samples[k] = batch.cu_seqlens_q[k * batch.stride];
+  // Both constructors are barriers for the whole block.
+  __device__ explicit Owners(const MaskBatch& batch) : batch(batch), starts(batch.cu_seqlens_q) { __syncthreads(); }
+  __device__ Owners(const MaskBatch& batch, Stage& stage) : batch(batch), starts(stage.starts), kinds(stage.kinds) {
+    int sound = 1;
+    for (int b = threadIdx.x; b < batch.bsz; b += kThreads) {
+      const Slot slot(batch, b);
+      const int64_t behind = batch.cu_seqlens_q[b + 1];
+      stage.starts[b] = static_cast<int32_t>(slot.start);
+      stage.kinds[b] = slot.kind();
+      if (b + 1 == batch.bsz) stage.starts[b + 1] = static_cast<int32_t>(behind);
+      sound &= slot.length >= 0 && slot.start >= 0 && slot.start + slot.length == behind;
+    }
+    consistent = __syncthreads_and(sound);
   }
 
-  // After a barrier, and for a batch with slots.
-  __device__ int64_t of(int64_t token) const {
-    const int64_t low = slot_of([this](int64_t k) { return samples[k]; }, batch.samples, token) * batch.stride;
-    const int64_t high = low + batch.stride < batch.bsz ? low + batch.stride : batch.bsz;
-    return low + slot_of([&](int64_t b) { return batch.cu_seqlens_q[low + b]; }, high - low, token);
+  // For a batch with slots.
+  __device__ int of(int64_t token) const {
+    const int row = token < INT32_MAX ? static_cast<int>(token) : INT32_MAX;  // prefix sums say no more
+    return slot_of([this](int b) { return starts[b]; }, static_cast<int>(batch.bsz), row);
+  }
+
+  // The kind of `owner`, or kNone if its tokens do not reach as far as its `index`-th.
+  __device__ Kind kind(int owner, int64_t index) const {
+    if (consistent) return index < starts[owner + 1] - starts[owner] ? kinds[owner] : Kind::kNone;
+    const Slot slot(batch, owner);
+    return index >= 0 && index < slot.length ? slot.kind() : Kind::kNone;
   }
 };
 
@@ -97,51 +124,65 @@ __device__ void decode_slot(const MaskBatch& batch, const Owners& owners, const 
   const int64_t behind = slot.start + slot.length;
   const int64_t end = behind < batch.tokens ? behind : batch.tokens;
   for (int64_t token = first + lane; token < end; token += kWarp)
-    if (owners.of(token) == index)
+    if (owners.consistent || owners.of(token) == index)
       write_range(attn_mask_offsets, token, wrapping_sum(kept.base, token - slot.start + 1));
   state.advance(index, kept, slot.length, lane);
 }
 
-template <class State>
-__device__ void other_token(const MaskBatch& batch, const Owners& owners, const State& state, int64_t token,
-                            int32_t* attn_mask_offsets) {
+// The end of a prefill slot's token. All four values are asked for at once.
+__device__ inline int32_t prefill_end(const MaskBatch& batch, const DecodeStates& states, int owner, int64_t index) {
+  const int32_t cached = batch.seq_lens_decoder[owner], length = batch.seq_lens_this_time[owner];
+  const bool vision = states.vision(owner);
+  const int32_t last = index < batch.max_len ? batch.attn_mask_offsets_full[owner * batch.max_len + index] : -1;
+  return cached > 0 && vision ? wrapping_sum(cached, length) : wrapping_sum(last, 1);
+}
+
+__device__ inline void other_token(const MaskBatch& batch, const Owners& owners, const DecodeStates& states,
+                                   int64_t token, int32_t* attn_mask_offsets) {
   int32_t end = 0;
   if (batch.bsz > 0) {
-    const int64_t owner = owners.of(token);
-    const Slot slot(batch, owner);
-    const int64_t index = token - slot.start;
-    if (index >= 0 && index < slot.length) {
-      if (slot.decodes()) return;
-      if (slot.prefills()) {
-        if (slot.cached > 0 && state.states.vision(owner)) end = wrapping_sum(slot.cached, slot.length);
-        else if (index < batch.max_len) end = wrapping_sum(batch.attn_mask_offsets_full[owner * batch.max_len + index], 1);
-      }
-    }
+    const int owner = owners.of(token);
+    const int64_t index = token - owners.starts[owner];
+    const Kind kind = owners.kind(owner, index);
+    if (kind == Kind::kDecode) return;
+    if (kind == Kind::kPrefill) end = prefill_end(batch, states, owner, index);
   }
   write_range(attn_mask_offsets, token, end);
 }
 
+// The first `slot_blocks` blocks are for slots, the others for tokens. `stage` is null for many slots.
+template <class State>
+__device__ void update_masks(const MaskBatch& batch, const State& state, unsigned slot_blocks, Stage* stage,
+                             int32_t* attn_mask_offsets) {
+  const bool for_slots = blockIdx.x < slot_blocks;
+  const int64_t index = blockIdx.x * int64_t(kSlotsPerBlock) + threadIdx.x / kWarp;
+  const int lane = threadIdx.x % kWarp;
+  Slot slot;
+  typename State::Kept kept{};
+  if (for_slots && index < batch.bsz) {
+    slot = Slot(batch, index);
+    kept = state.read(index, lane);
+  }
+  const Owners owners = stage ? Owners(batch, *stage) : Owners(batch);  // a barrier: all of the warp have read the state
+  if (for_slots) {
+    if (slot.kind() == Kind::kDecode) decode_slot(batch, owners, state, index, slot, kept, lane, attn_mask_offsets);
+  } else {
+    const int64_t token = int64_t(blockIdx.x - slot_blocks) * kThreads + threadIdx.x;
+    if (token < batch.tokens) other_token(batch, owners, state.states, token, attn_mask_offsets);
+  }
+}
+
 template <class State>
 __global__ void __launch_bounds__(kThreads)
-    update_masks(MaskBatch batch, State state, int64_t slot_blocks, int32_t* attn_mask_offsets) {
-  __shared__ int32_t samples[kSamples];
-  const Owners owners(batch, samples);
-  if (blockIdx.x < slot_blocks) {
-    const int64_t index = blockIdx.x * int64_t(kSlotsPerBlock) + threadIdx.x / kWarp;
-    const int lane = threadIdx.x % kWarp;
-    Slot slot;
-    typename State::Kept kept{};
-    if (index < batch.bsz) {
-      slot = Slot(batch, index);
-      kept = state.read(index, lane);
-    }
-    __syncthreads();  // the samples stand, and all of the warp have read the slot's state
-    if (slot.decodes()) decode_slot(batch, owners, state, index, slot, kept, lane, attn_mask_offsets);
-  } else {
-    __syncthreads();
-    const int64_t token = (blockIdx.x - slot_blocks) * int64_t(kThreads) + threadIdx.x;
-    if (token < batch.tokens) other_token(batch, owners, state, token, attn_mask_offsets);
-  }
+    update_masks_of_few(MaskBatch batch, State state, unsigned slot_blocks, int32_t* attn_mask_offsets) {
+  __shared__ Stage stage;
+  update_masks(batch, state, slot_blocks, &stage, attn_mask_offsets);
+}
+
+template <class State>
+__global__ void __launch_bounds__(kThreads)
+    update_masks_of_many(MaskBatch batch, State state, unsigned slot_blocks, int32_t* attn_mask_offsets) {
+  update_masks(batch, state, slot_blocks, nullptr, attn_mask_offsets);
 }
 
 // `State` has `states`, read(slot, lane), which gives what a lane must know of a slot's state, among it the end before the
@@ -162,7 +203,6 @@ void launch_update_masks(const char* op, Stream stream, Tensor<const int64_t, 1>
   if (decode_states.shape[1] < 1) throw ArgumentError("decode_states", "has 0 columns, expected at least 1");
   attn_mask_offsets.require(0, 2 * tokens, "twice the tokens of ids_remove_padding");
 
-  const int64_t stride = bsz <= kSamples ? 1 : (bsz + kSamples - 1) / kSamples;
   const MaskBatch batch{seq_lens_this_time.data,
                         seq_lens_encoder.data,
                         seq_lens_decoder.data,
@@ -171,14 +211,12 @@ void launch_update_masks(const char* op, Stream stream, Tensor<const int64_t, 1>
                         is_block_step.data,
                         bsz,
                         tokens,
-                        attn_mask_offsets_full.shape[1],
-                        stride,
-                        (bsz + stride - 1) / stride};
-  const int64_t slot_blocks = (bsz + kSlotsPerBlock - 1) / kSlotsPerBlock;
-  const int64_t blocks = slot_blocks + (tokens + kThreads - 1) / kThreads;
+                        attn_mask_offsets_full.shape[1]};
+  const unsigned slot_blocks = static_cast<unsigned>((bsz + kSlotsPerBlock - 1) / kSlotsPerBlock);
+  const unsigned blocks = slot_blocks + static_cast<unsigned>((tokens + kThreads - 1) / kThreads);
   if (blocks == 0) return;
-  update_masks<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(batch, state, slot_blocks,
-                                                                       attn_mask_offsets.data);
+  const auto kernel = bsz <= kStagedSlots ? update_masks_of_few<State> : update_masks_of_many<State>;
+  kernel<<<blocks, kThreads, 0, stream>>>(batch, state, slot_blocks, attn_mask_offsets.data);
   check_launch(op);
 }
 

@@ -5,51 +5,50 @@
 namespace opgold {
 namespace {
 
-struct Lengths {
+constexpr int kPrefixes = 2;
+
+struct Prefixes {
   const int32_t* seq_len;
   const int32_t* seq_lens_decoder;  // null: cu_seqlens_k is cu_seqlens_q
   int64_t bsz;
+  int32_t* cu_seqlens_q;
+  int32_t* cu_seqlens_k;
 
-  __device__ void scan_queries(int32_t* prefix, LengthScan::TempStorage& storage) const {
-    scan_lengths([this](int64_t b) { return uint32_t(seq_len[b]); }, bsz, prefix, storage);
-  }
-  __device__ void scan_keys(int32_t* prefix, LengthScan::TempStorage& storage) const {
-    scan_lengths(
-        [this](int64_t b) { return uint32_t(seq_len[b]) + (seq_lens_decoder ? uint32_t(seq_lens_decoder[b]) : 0u); },
-        bsz, prefix, storage);
+  // A block writes one of the two.
+  __device__ void write(unsigned which, LengthScan::TempStorage& storage) const {
+    const auto queries = [this](int64_t b) { return static_cast<uint32_t>(seq_len[b]); };
+    const auto keys = [&](int64_t b) {
+      return queries(b) + (seq_lens_decoder ? static_cast<uint32_t>(seq_lens_decoder[b]) : 0u);
+    };
+    if (which == 0) scan_lengths(queries, bsz, cu_seqlens_q, storage);
+    else scan_lengths(keys, bsz, cu_seqlens_k, storage);
   }
 };
 
-// Two blocks, one for each prefix sum.
-__global__ void __launch_bounds__(kThreads)
-    scan_prefixes(Lengths lengths, int32_t* cu_seqlens_q, int32_t* cu_seqlens_k) {
+__global__ void __launch_bounds__(kThreads) scan_prefixes(Prefixes prefixes) {
   __shared__ LengthScan::TempStorage storage;
-  if (blockIdx.x == 0) lengths.scan_queries(cu_seqlens_q, storage);
-  else lengths.scan_keys(cu_seqlens_k, storage);
+  prefixes.write(blockIdx.x, storage);
 }
 
 __global__ void __launch_bounds__(kThreads)
-    pack_tokens(TokenSource source, const int32_t* cu_seqlens_q, int64_t bsz, int64_t tokens, int64_t* x_remove_padding,
+    pack_tokens(TokenSource source, Prefixes prefixes, int64_t tokens, int64_t* x_remove_padding,
                 int32_t* batch_id_per_token) {
   const int64_t row = blockIdx.x * int64_t(kThreads) + threadIdx.x;
-  if (row < tokens) source.pack(cu_seqlens_q, bsz, row, x_remove_padding, batch_id_per_token);
+  if (row < tokens) source.pack(prefixes.cu_seqlens_q, prefixes.bsz, row, x_remove_padding, batch_id_per_token);
 }
 
-// For at most kChunk slots: one launch, in which each block sums all lengths itself, in one pass. The last block, which
-// has no tokens, makes cu_seqlens_k; the first one also writes cu_seqlens_q.
+// For at most kChunk slots both kernels in one launch: each block that packs tokens sums the lengths itself.
 __global__ void __launch_bounds__(kThreads)
-    scan_and_pack(TokenSource source, Lengths lengths, int64_t tokens, int64_t* x_remove_padding,
-                  int32_t* batch_id_per_token, int32_t* cu_seqlens_q, int32_t* cu_seqlens_k) {
-  __shared__ LengthScan::TempStorage storage;
-  __shared__ int32_t starts[kChunk + 1];
-  if (blockIdx.x == gridDim.x - 1) {
-    lengths.scan_keys(cu_seqlens_k, storage);
+    scan_and_pack(TokenSource source, Prefixes prefixes, int64_t tokens, int64_t* x_remove_padding,
+                  int32_t* batch_id_per_token) {
+  __shared__ SlotTable table;
+  if (blockIdx.x < kPrefixes) {
+    prefixes.write(blockIdx.x, table.storage);
     return;
   }
-  lengths.scan_queries(starts, storage);
-  const int64_t row = blockIdx.x * int64_t(kThreads) + threadIdx.x;
-  if (row < tokens) source.pack(starts, lengths.bsz, row, x_remove_padding, batch_id_per_token);
-  if (blockIdx.x == 0) copy_prefix(starts, lengths.bsz, cu_seqlens_q);
+  table.scan_tokens(source, prefixes.seq_len, prefixes.bsz);
+  const int64_t row = (blockIdx.x - kPrefixes) * int64_t(kThreads) + threadIdx.x;
+  if (row < tokens) table.pack(source, prefixes.bsz, row, x_remove_padding, batch_id_per_token);
 }
 
 void get_padding_offset(Stream stream, Tensor<const int64_t, 2> input_ids, Tensor<const int32_t, 1> seq_len,
@@ -72,14 +71,14 @@ void get_padding_offset(Stream stream, Tensor<const int64_t, 2> input_ids, Tenso
 
   const TokenSource source{input_ids.data, input_ids.shape[1], drafting ? draft_tokens.data : nullptr,
                            drafting ? draft_tokens.shape[1] : 0, seq_lens_encoder.data};
-  const Lengths lengths{seq_len.data, seq_lens_decoder.data, bsz};
+  const Prefixes prefixes{seq_len.data, seq_lens_decoder.data, bsz, cu_seqlens_q.data, cu_seqlens_k.data};
   const int blocks = blocks_for(cpu_token_num);
   if (bsz <= kChunk) {
-    scan_and_pack<<<blocks + 1, kThreads, 0, stream>>>(source, lengths, cpu_token_num, x_remove_padding.data,
-                                                   batch_id_per_token.data, cu_seqlens_q.data, cu_seqlens_k.data);
+    scan_and_pack<<<kPrefixes + blocks, kThreads, 0, stream>>>(source, prefixes, cpu_token_num, x_remove_padding.data,
+                                                               batch_id_per_token.data);
   } else {
-    scan_prefixes<<<2, kThreads, 0, stream>>>(lengths, cu_seqlens_q.data, cu_seqlens_k.data);
-    pack_tokens<<<blocks, kThreads, 0, stream>>>(source, cu_seqlens_q.data, bsz, cpu_token_num, x_remove_padding.data,
+    scan_prefixes<<<kPrefixes, kThreads, 0, stream>>>(prefixes);
+    pack_tokens<<<blocks, kThreads, 0, stream>>>(source, prefixes, cpu_token_num, x_remove_padding.data,
                                                  batch_id_per_token.data);
   }
   check_launch("get_padding_offset");

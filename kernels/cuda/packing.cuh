@@ -11,7 +11,7 @@ constexpr int kThreads = 256;
 constexpr int kLengthsPerThread = 4;
 constexpr int kChunk = kThreads * kLengthsPerThread;  // lengths that a block scans in one pass
 
-using LengthScan = cub::BlockScan<uint32_t, kThreads>;
+using LengthScan = cub::BlockScan<uint32_t, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
 
 inline int blocks_for(int64_t rows) { return static_cast<int>(rows <= 0 ? 1 : (rows + kThreads - 1) / kThreads); }
 
@@ -36,20 +36,16 @@ __device__ void scan_lengths(Length length, int64_t bsz, int32_t* prefix, Length
   } while (chunk < bsz);
 }
 
-// Copies a prefix sum over `bsz` slots. The whole block takes part.
-__device__ inline void copy_prefix(const int32_t* prefix, int64_t bsz, int32_t* copy) {
-  for (int64_t b = threadIdx.x; b <= bsz; b += kThreads) copy[b] = prefix[b];
-}
-
 // The last slot that starts at or before `row`: for prefix sums, the one that holds it. Always in [0, bsz) for bsz > 0,
-// also where prefix(b), which comes from data, is no prefix sum.
-template <class Prefix>
-__device__ int64_t slot_of(Prefix prefix, int64_t bsz, int64_t row) {
-  int64_t low = 0, high = bsz;
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    if (prefix(middle) <= row) low = middle;
-    else high = middle;
+// also where prefix(b), which comes from data, is no prefix sum. The number of steps hangs on bsz alone, so that only
+// loads and comparisons wait for each other.
+template <class Prefix, class Index, class Row>
+__device__ Index slot_of(Prefix prefix, Index bsz, Row row) {
+  Index low = 0;
+  for (Index count = bsz; count > 1;) {
+    const Index half = count / 2;
+    low = prefix(low + half) <= row ? low + half : low;
+    count -= half;
   }
   return low;
 }
@@ -61,8 +57,8 @@ struct Place {
 };
 
 __device__ inline Place place_of(const int32_t* prefix, int64_t bsz, int64_t row) {
-  if (bsz == 0) return {-1, 0};
-  const int64_t slot = slot_of([=](int64_t b) { return prefix[b]; }, bsz, row);
+  if (bsz == 0 || bsz > INT32_MAX || row >= INT32_MAX) return {-1, 0};  // past what int32 prefix sums and ids can say
+  const int32_t slot = slot_of([=](int32_t b) { return prefix[b]; }, int32_t(bsz), int32_t(row));
   if (row < prefix[slot] || row >= prefix[slot + 1]) return {-1, 0};
   return {slot, row - prefix[slot]};
 }
@@ -80,13 +76,17 @@ struct TokenSource {
   int64_t max_draft;
   const int32_t* seq_lens_encoder;
 
-  // Writes the packed token `row`; a row that no slot holds gets id 2 and batch id -1.
-  __device__ void pack(const int32_t* prefix, int64_t bsz, int64_t row, int64_t* ids, int32_t* batch_ids) const {
+  __device__ bool drafting(int64_t slot) const { return draft_tokens && seq_lens_encoder[slot] <= 0; }
+
+  // Writes the packed token `row`; a row that no slot holds gets id 2 and batch id -1. `drafts` stands for `drafting`.
+  template <class Drafts>
+  __device__ void pack(const int32_t* prefix, int64_t bsz, int64_t row, Drafts drafts, int64_t* ids,
+                       int32_t* batch_ids) const {
     const Place place = place_of(prefix, bsz, row);
     int64_t id = 2;
     int32_t batch_id = -1;
     if (place.slot >= 0) {
-      const bool drafted = draft_tokens && seq_lens_encoder[place.slot] <= 0;
+      const bool drafted = drafts(place.slot);
       const int64_t width = drafted ? max_draft : max_len;
       if (place.index < width) {
         id = (drafted ? draft_tokens : input_ids)[place.slot * width + place.index];
@@ -95,6 +95,28 @@ struct TokenSource {
     }
     ids[row] = id;
     batch_ids[row] = batch_id;
+  }
+  __device__ void pack(const int32_t* prefix, int64_t bsz, int64_t row, int64_t* ids, int32_t* batch_ids) const {
+    pack(prefix, bsz, row, [this](int64_t slot) { return drafting(slot); }, ids, batch_ids);
+  }
+};
+
+// What a block knows about at most kChunk slots: where each starts and, for tokens, whether it takes drafts. All that
+// is loaded at once, so that a token waits for one load of lengths and one of its id.
+struct SlotTable {
+  LengthScan::TempStorage storage;
+  int32_t starts[kChunk + 1];
+  bool drafting[kChunk];
+
+  __device__ void scan_tokens(const TokenSource& source, const int32_t* seq_len, int64_t bsz) {
+    const auto length = [&](int64_t b) {
+      drafting[b] = source.drafting(b);
+      return static_cast<uint32_t>(seq_len[b]);
+    };
+    scan_lengths(length, bsz, starts, storage);
+  }
+  __device__ void pack(const TokenSource& source, int64_t bsz, int64_t row, int64_t* ids, int32_t* batch_ids) const {
+    source.pack(starts, bsz, row, [this](int64_t slot) { return drafting[slot]; }, ids, batch_ids);
   }
 };
 
