@@ -46,12 +46,12 @@ class OpResult:
 
 
 def run_case(case: Case, backend: Backend) -> tuple[bool, list[Finding]]:
-    """Whether the backend ran the case at all, and its findings, each pointing at the case's file."""
+    """Whether the case was executed, and its findings, each pointing at the case's file."""
     trial = try_case(case, backend)
     findings = list(judge(trial))
     if case.path is not None:
         findings = [replace(finding, case=case.name, saved=case.path) for finding in findings]
-    return bool(trial.runs), findings
+    return trial.executed, findings
 
 
 def save(case: Case, findings: Sequence[Finding], folder: Path = SAVED) -> list[Finding]:

@@ -156,6 +156,15 @@ def bench(
         json_file.write_text(json.dumps([row.as_json() for row in rows], indent=2) + "\n")
 
 
+@app.command()
+def docs(folder: Annotated[Path, typer.Argument(help="Where the pages go.", exists=True, file_okay=False)]) -> None:
+    """Write the documentation pages that follow from the code: ops and oracles."""
+    from opgold.harness import pages
+
+    for path in pages.write(folder):
+        typer.echo(f"wrote {path}")
+
+
 @cases_app.command("check")
 def case_check(files: Annotated[list[Path], typer.Argument(help="Case files.")]) -> None:
     """Read case files and hold the golden model to them; runs no kernel."""

@@ -23,7 +23,7 @@ def table() -> Table:
     for name in backends.NAMES:
         reason = backends.get(name).unavailable()
         shown.add_row(f"backend {name}", "[yellow]unavailable[/]" if reason else "[green]ok[/]", reason)
-    shown.add_row("built kernels", "", str(build.cache_folder()))
+    shown.add_row("built kernels", "", str(build.cache_directory()))
     return shown
 
 

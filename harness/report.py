@@ -15,13 +15,19 @@ from opgold.harness.finding import Finding
 from opgold.harness.oracles import ALL
 
 
-def table(results: Sequence[OpResult], backend: str) -> Table:
-    """Ops by oracles: a tick where an oracle is content, else its number of findings."""
-    shown = Table(title=f"opgold check on {backend}", title_justify="left", header_style="bold")
+def table(results: Sequence[OpResult], backend: str, width: int) -> Table:
+    """Ops by oracles: a dot where an oracle is content, else its number of findings.
+
+    Where `width` columns do not hold the oracles' names side by side, they stand upright.
+    """
+    needed = max((len(result.op) for result in results), default=2) + 12 + sum(len(oracle) + 2 for oracle in ALL)
+    shown = Table(title=f"opgold check on {backend}", title_justify="left", header_style="bold", box=None)
+    shown.padding = (0, 0, 0, 1)
+    shown.pad_edge = False
     shown.add_column("op", no_wrap=True)
     shown.add_column("cases", justify="right", no_wrap=True)
     for oracle in ALL:
-        shown.add_column(_abbreviated(oracle), justify="center")
+        shown.add_column(oracle if needed <= width else "\n".join(oracle), justify="center", no_wrap=True, min_width=1)
     for result in results:
         cells = []
         for oracle in ALL:
@@ -31,14 +37,9 @@ def table(results: Sequence[OpResult], backend: str) -> Table:
     return shown
 
 
-def _abbreviated(oracle: str) -> str:
-    """A column's heading: the table must fit a terminal with every oracle in it."""
-    return oracle if len(oracle) <= 6 else f"{oracle[:5]}."
-
-
 def show(console: Console, results: Sequence[OpResult], backend: str, seed: int) -> None:
     """The table, what was executed, and every finding."""
-    console.print(table(results, backend))
+    console.print(table(results, backend, console.width))
     findings = [finding for result in results for finding in result.findings]
     regressions = sum(result.regressions for result in results)
     generated = sum(result.generated for result in results)

@@ -120,6 +120,11 @@ class Trial:
     def hostile(self) -> bool:
         return self.case.refused is not None
 
+    @property
+    def executed(self) -> bool:
+        """Whether the case put something to the test: a kernel or, where shapes are wrong, the model's refusal alone."""
+        return bool(self.runs) or (self.hostile and self.golden.refusal is not None)
+
     @cached_property
     def causes(self) -> list[tuple[Run, str, str, np.ndarray]]:
         """Runs that differ from the first on elements the model specifies: (run, cause, argument, where).

@@ -59,8 +59,8 @@ def search(
             return  # shrinking has had its time: the smallest case so far stands
         trial = try_case(case, backend)
         if outcome.case is None:
-            outcome.executed += bool(trial.runs)
-            outcome.hostile += bool(trial.runs) and trial.hostile
+            outcome.executed += trial.executed
+            outcome.hostile += trial.executed and trial.hostile
             advance()
         findings = list(judge(trial))
         if not findings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from opgold.harness.backends.base import Backend, Variant, attributes_of, tensors_of
 from opgold.kernels import build, runtime
@@ -16,6 +17,7 @@ class Native(Backend):
     def __init__(self, target: str, flavour: str = "plain") -> None:
         self.name = self.target = target
         self.flavour = flavour
+        self._libraries: dict[str, Path] = {}
         self.emulated = target.endswith("-emu")
 
     def unavailable(self) -> str:
@@ -24,16 +26,21 @@ class Native(Backend):
         except (build.MissingCompiler, build.BuildError) as reason:
             return str(reason)
 
+    def source(self, op: str) -> Path:
+        """The kernel's file."""
+        return build.source_of(op)
+
     def has(self, op: str) -> bool:
-        return build.source_of(op).exists()
+        return self.source(op).exists()
 
     def prepare(self, op: str) -> None:
-        build.kernel_library(build.source_of(op), target=self.target, flavour=self.flavour)
+        if op not in self._libraries:
+            self._libraries[op] = build.kernel_library(self.source(op), target=self.target, flavour=self.flavour)
 
     def call(self, signature: Signature, values: Mapping[str, Value], variant: Variant) -> Report:
-        library = build.kernel_library(build.source_of(signature.op), target=self.target, flavour=self.flavour)
+        self.prepare(signature.op)
         return runtime.device(self.target).call(
-            library,
+            self._libraries[signature.op],
             signature.op,
             tensors=tensors_of(signature, values),
             attributes=attributes_of(signature, values),

@@ -1,0 +1,103 @@
+"""Small wrong edits of real kernels and golden models, made one at a time: each is found, and says where."""
+
+import importlib
+import inspect
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from opgold.harness import casefile
+from opgold.harness.backends.native import Native
+from opgold.harness.check import check_op, run_case
+from opgold.kernels import build
+from opgold.reference import schema
+
+EXAMPLES = 150
+
+
+class Edited(Native):
+    """The emulator with one edit in a copy of the kernels."""
+
+    def __init__(self, folder, file, old, new):
+        super().__init__("cuda-emu", "checked")
+        self.folder = folder / "cuda"
+        shutil.copytree(build.source_of("get_padding_offset").parent, self.folder)
+        path = self.folder / file
+        text = path.read_text()
+        assert old in text, f"{file} has no {old!r}"
+        path.write_text(text.replace(old, new))
+
+    def source(self, op):
+        return self.folder / f"{op}.cu"
+
+
+EDITS = {
+    "row bound": ("get_padding_offset", "get_padding_offset.cu", "row < tokens", "row <= tokens", {"bounds"}),
+    "batch ids shifted": (
+        "get_padding_offset",
+        "packing.cuh",
+        "batch_id = static_cast<int32_t>(place.slot);",
+        "batch_id = static_cast<int32_t>(place.slot) + 1;",
+        {"values"},
+    ),
+    "tail not filled": (
+        "get_padding_offset",
+        "packing.cuh",
+        "    ids[row] = id;",
+        "    if (batch_id < 0) return;\n    ids[row] = id;",
+        {"footprint"},
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_edit_of_a_kernel_is_found(edit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    op, file, old, new, oracles = EDITS[edit]
+    result = check_op(op, Edited(tmp_path, file, old, new), EXAMPLES, 0)
+    assert {finding.oracle for finding in result.findings} >= oracles, result.findings
+    found = [finding for finding in result.findings if finding.oracle in oracles]
+    assert all(finding.saved for finding in found)
+    for finding in found:
+        if finding.oracle in ("bounds", "race", "inputs"):
+            assert f"{file}:" in finding.message
+            assert "thread" in finding.message
+
+
+BRANCHES = {
+    "draft or prompt": ("get_padding_offset", "draft_tokens[b] if from_draft[b]", "draft_tokens[b] if not from_draft[b]"),
+}
+
+
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_swapped_branch_of_a_golden_model_is_found_without_any_kernel(branch, monkeypatch):
+    op, old, new = BRANCHES[branch]
+    sound = schema.load(op)
+    module = importlib.import_module(f"opgold.reference.{op}")
+    source = inspect.getsource(module)
+    assert old in source
+    namespace = dict(vars(module))
+    exec(compile(source.replace(old, new), str(Path(module.__file__)), "exec"), namespace)
+    monkeypatch.setattr("opgold.harness.case.load", lambda name: replace(sound, model=namespace[op]))
+    from opgold.harness.show import judge_case
+
+    findings = [f for path in casefile.regressions(op) for f in judge_case(casefile.read(path))[1]]
+    assert {finding.oracle for finding in findings} & {"expect", "metamorphic"}, findings
+
+
+def test_kernel_that_does_not_compile_shows_the_line(tmp_path):
+    backend = Edited(tmp_path, "get_padding_offset.cu", "const int blocks = ", "const int blocs = ")
+    (finding,) = check_op("get_padding_offset", backend, 1, 0).findings
+    assert finding.oracle == "build"
+    assert "get_padding_offset.cu:" in finding.message
+    assert "blocks" in finding.message
+
+
+def test_process_lives_on_after_findings(tmp_path):
+    backend = Edited(tmp_path, "get_padding_offset.cu", "row < tokens", "row <= tokens")
+    case = casefile.read(casefile.regressions("get_padding_offset")[0])
+    for _ in range(200):
+        assert run_case(case, backend)[1]
+    assert run_case(case, Native("cuda-emu", "checked"))[1] == []
