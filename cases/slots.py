@@ -87,8 +87,9 @@ def lengths_of(state: State, tokens: int, cached: int) -> tuple[int, int, int, b
 
 def batch_of(slots: Sequence[tuple[int, int, int, bool]]) -> Batch:
     """A batch of (this, enc, dec, blocked) slots."""
-    columns = np.array([slot[:3] for slot in slots], np.int32).reshape(-1, 3).T
-    return Batch(*np.ascontiguousarray(columns), np.array([slot[3] for slot in slots], bool))
+    lengths = np.array([slot[:3] for slot in slots], np.int32).reshape(-1, 3)
+    this, enc, dec = (np.ascontiguousarray(column) for column in lengths.T)
+    return Batch(this, enc, dec, np.array([slot[3] for slot in slots], bool))
 
 
 @st.composite
@@ -130,9 +131,11 @@ def batches(
 def describe(this: int, enc: int, dec: int, blocked: bool = False) -> str:
     """The state of a slot in words, from its lengths."""
     if blocked:
-        return State.BLOCKED.value
-    if this == 0:
-        return State.HELD.value if enc > 0 else State.STOPPED.value if dec > 0 else State.IDLE.value
-    if enc > 0:
-        return (State.CHUNK if dec > 0 else State.PREFILL).value
-    return (State.DECODE if dec > 0 else State.GHOST).value
+        state = State.BLOCKED
+    elif this == 0:
+        state = State.HELD if enc > 0 else State.STOPPED if dec > 0 else State.IDLE
+    elif enc > 0:
+        state = State.CHUNK if dec > 0 else State.PREFILL
+    else:
+        state = State.DECODE if dec > 0 else State.GHOST
+    return str(state.value)

@@ -90,6 +90,7 @@ def _like_stateless() -> Relation:
     return Relation("agrees with the stateless form", transform, expect)
 
 
+LAYOUT = attn_mask.LAYOUT
 RELATIONS = (
     *attn_mask.RELATIONS,
     Relation("rollback is taken off the base", _rolled_back, lambda sample, outputs, rng: outputs),

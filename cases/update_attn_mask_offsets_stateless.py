@@ -60,4 +60,5 @@ def _longer_context() -> Relation:
     return Relation("a longer context moves the ends", transform, expect)
 
 
+LAYOUT = attn_mask.LAYOUT
 RELATIONS = (*attn_mask.RELATIONS, _longer_context())

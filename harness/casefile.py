@@ -11,7 +11,7 @@ import yaml
 
 from opgold.cases import payload
 from opgold.harness.case import Case, Expected
-from opgold.reference.schema import Argument, Signature, Value, as_dtype, load
+from opgold.reference.schema import Argument, Signature, as_dtype, load
 
 INLINE = 256  # elements; a larger array goes to a file beside the case
 
@@ -88,7 +88,7 @@ def _check_shapes(case: Case) -> None:
                 raise ValueError(f"expect.{name}: no element {index} in shape {shape}")
 
 
-def _value(signature: Signature, name: str, given: Any, path: Path) -> Value:
+def _value(signature: Signature, name: str, given: Any, path: Path) -> Any:
     arguments = {argument.name: argument for argument in signature.inputs}
     if name not in arguments:
         return given  # an attribute; the signature checks it
@@ -128,7 +128,7 @@ def _make(kind: str, content: Any, shape: Any, dtype: np.dtype, entry: str, path
     if kind == "npz":
         assert path is not None
         with np.load(path.parent / content) as arrays:
-            stored = arrays[entry]
+            stored: np.ndarray = arrays[entry]
         return stored.view(dtype) if stored.dtype != dtype else stored
     return _generate(kind, content, (shape,) if isinstance(shape, int) else tuple(shape), dtype)
 

@@ -7,12 +7,19 @@ from pathlib import Path
 from typing import Any
 
 
+def _near(path: Path) -> Path:
+    """The path from here, if it lies below this folder."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 @dataclass(frozen=True)
 class Finding:
     """One way in which a run departs from what it should be.
 
     `backend` is "golden" where the model itself is at fault. `index` is an element of `argument`, `slot` the batch slot
-    that it belongs to and that slot's state, `variant` how the run was varied, `count` how many elements are concerned.
+    that it belongs to and that slot's state, `variant` how the run was varied, `count` how many elements are concerned,
+    `cause` the place in the code, where it is known.
     """
 
     op: str
@@ -28,6 +35,12 @@ class Finding:
     count: int = 1
     case: str = "generated"
     saved: Path | None = None
+    cause: str | None = None
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """What findings of one fault have in common, in whatever case they show."""
+        return (self.op, self.backend, self.oracle, self.cause or self.argument or self.message)
 
     @property
     def title(self) -> str:
@@ -51,7 +64,7 @@ class Finding:
         if self.variant:
             lines.append(f"  run       {self.variant}")
         if self.saved:
-            lines.append(f"  case      {self.case}: {self.saved}")
+            lines.append(f"  case      {self.case}: {_near(self.saved)}")
             lines.append(f"  repeat    {self.repeat}")
         return lines
 
@@ -59,7 +72,7 @@ class Finding:
     def repeat(self) -> str:
         """The command that shows this finding again."""
         backend = "" if self.backend in ("golden", "cuda-emu") else f" --backend {self.backend}"
-        return f"opgold check{backend} --case {self.saved}"
+        return f"opgold check{backend} --case {_near(self.saved) if self.saved else 'FILE'}"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -44,20 +44,35 @@ def show(console: Console, results: Sequence[OpResult], backend: str, seed: int)
     regressions = sum(result.regressions for result in results)
     generated = sum(result.generated for result in results)
     hostile = sum(result.hostile for result in results)
+    kinds: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
+        kinds.setdefault(finding.kind, []).append(finding)
+    for alike in kinds.values():
         console.print()
-        show_finding(console, finding)
+        show_finding(console, alike[-1])  # the last is a generated case, if there is one: shrunk, so the shortest to read
+        others = dict.fromkeys(finding.case for finding in alike[:-1])
+        if others:
+            console.print(f"  also in   {_some(list(others))}", highlight=False, soft_wrap=True)
     console.print()
     console.print(
         f"executed {regressions + generated} cases: {regressions} regression, {generated} generated"
         f" ({hostile} of them hostile), seed {seed}"
     )
     if findings:
-        console.print(f"[bold red]{len(findings)} finding{'s' if len(findings) > 1 else ''}[/]")
+        console.print(f"[bold red]{_count(len(findings), 'finding')} of {_count(len(kinds), 'kind')}[/]")
     elif regressions + generated == 0:
         console.print("[bold red]no case was executed[/]")
     else:
         console.print("[bold green]no findings[/]")
+
+
+def _some(names: list[str], most: int = 5) -> str:
+    """The first of `names`, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {_count(len(names) - most, 'more case')}" if len(names) > most else "")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def show_finding(console: Console, finding: Finding) -> None:

@@ -48,7 +48,8 @@ def poison_byte(argument: str, poison: int) -> int:
 
 def is_poison(array: np.ndarray, argument: str, poison: int) -> np.ndarray:
     """Which elements hold nothing but poison; bool, the array's shape."""
-    return (raw_bytes(array) == poison_byte(argument, poison)).all(axis=1).reshape(array.shape)
+    poisoned: np.ndarray = (raw_bytes(array) == poison_byte(argument, poison)).all(axis=1)
+    return poisoned.reshape(array.shape)
 
 
 def raw_bytes(array: np.ndarray) -> np.ndarray:
@@ -58,7 +59,8 @@ def raw_bytes(array: np.ndarray) -> np.ndarray:
 
 def same_bits(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Which elements have the same bits; bool, the arrays' shape."""
-    return (raw_bytes(left) == raw_bytes(right)).all(axis=1).reshape(left.shape)
+    same: np.ndarray = (raw_bytes(left) == raw_bytes(right)).all(axis=1)
+    return same.reshape(left.shape)
 
 
 def arguments(case: Case, poison: int) -> dict[str, Value]:

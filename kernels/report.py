@@ -80,8 +80,9 @@ class Fault:
     @classmethod
     def of(cls, record: dict[str, Any]) -> Fault:
         shape, other = record.get("shape"), record.get("other")
-        plain = ("kind", "kernel", "memory", "argument", "dtype", "element", "size", "file", "line")
+        plain = ("kernel", "memory", "argument", "dtype", "element", "size", "file", "line")
         return cls(
+            record["kind"],
             **{name: record.get(name) for name in plain},
             place=Place.of(record),
             shape=None if shape is None else tuple(shape),

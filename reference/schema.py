@@ -29,6 +29,8 @@ import numpy as np
 
 if TYPE_CHECKING:  # an abstract dtype of jaxtyping is no type to a type checker
     from jaxtyping import Float as Hidden
+
+    __all__ = ["Hidden"]
 else:
     from jaxtyping import AbstractDtype
 

@@ -76,4 +76,5 @@ def of_kinds(trial: Trial, oracle: str, *kinds: str) -> Iterator[Finding]:
                 variant=str(run.variant),
                 count=fault.count,
                 case=trial.case.name,
+                cause=f"{fault.kind} {fault.argument} {where}",
             )

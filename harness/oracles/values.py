@@ -31,7 +31,9 @@ def agree(golden: np.ndarray, got: np.ndarray, ulps: int) -> np.ndarray:
     if not ulps or golden.dtype.kind in "iub":
         return same
     both_nan = np.isnan(golden) & np.isnan(got)
-    return same | both_nan | (np.abs(_rank(golden) - _rank(got)) <= ulps)
+    near: np.ndarray = np.abs(_rank(golden) - _rank(got)) <= ulps
+    agreeing: np.ndarray = same | both_nan | near
+    return agreeing
 
 
 def _rank(array: np.ndarray) -> np.ndarray:
