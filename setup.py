@@ -6,7 +6,7 @@ from pybind11.setup_helpers import Pybind11Extension, build_ext
 from setuptools import find_packages, setup
 
 FOLDERS = ("reference", "kernels", "cases", "harness")
-DATA = ("*.cu", "*.cuh", "*.h", "*.cc", "*.xpu", "*.yaml", "*.npz", "*.toml", "*.typed", "*.pyi")
+NO_DATA = {".py", ".pyc", ".so"}
 
 
 def packages() -> dict[str, str]:
@@ -19,9 +19,9 @@ def packages() -> dict[str, str]:
 
 
 def data(folder: str) -> list[str]:
-    """Files besides Python modules that a package needs, those of folders that are no packages included."""
+    """Files besides Python modules: sources of kernels, headers, cases; those of folders that are no packages, too."""
     root = Path(folder)
-    return [str(path.relative_to(root)) for pattern in DATA for path in root.rglob(pattern)]
+    return [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file() and path.suffix not in NO_DATA]
 
 
 PACKAGES = packages()

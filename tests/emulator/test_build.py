@@ -1,4 +1,4 @@
-"""Compile on demand: one build for each content, messages on the original lines, a way out when a compiler is missing."""
+"""Compile on demand: one build for each content, messages on the original lines, a way out without a compiler."""
 
 import os
 import subprocess
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from opgold.kernels import build, runtime, symbolize
 
 UNIT = """#include "bindings/export.h"

@@ -6,6 +6,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+
 from opgold.kernels import build, runtime
 
 UNIT = Path(__file__).parent / "kernels" / "language.cu"
@@ -35,7 +36,9 @@ def call(request):
 
 def test_halves_convert_as_numpy_does(call):
     bits = np.concatenate([np.arange(0, 1 << 32, 2_097_143, dtype=np.uint64), np.arange(0x33000000, 0x33000100)])
-    edges = np.array([0, -0.0, 65504, 65519.99, 65520, 2**-24, 2**-25, 2**-25 * 1.0001, 2**-14, np.inf, -np.inf, 3.4e38])
+    edges = np.array(
+        [0, -0.0, 65504, 65519.99, 65520, 2**-24, 2**-25, 2**-25 * 1.0001, 2**-14, np.inf, -np.inf, 3.4e38]
+    )
     x = np.concatenate([bits.astype(np.uint32).view(np.float32), edges.astype(np.float32)])
     h, b = np.zeros(x.size, np.float16), np.zeros(x.size, ml_dtypes.bfloat16)
     back = np.zeros((x.size, 2), np.float32)

@@ -1,6 +1,7 @@
 """The rewriter changes launches and shared declarations, and nothing else, on their lines."""
 
 import pytest
+
 from opgold.kernels import build
 from opgold.kernels.emulator.rewrite import RewriteError, rewrite, tokenize
 
@@ -15,7 +16,7 @@ def body(source: str) -> str:
     "source",
     [
         "int a = b << 3 >> 2;",
-        "auto s = \"k<<<1, 2>>>(x)\";",
+        'auto s = "k<<<1, 2>>>(x)";',
         'auto s = R"(k<<<1>>>(x) __shared__ int a[3];)";',
         'auto s = R"x(k<<<1>>>(x) )" )x";',
         "// k<<<1, 2>>>(x)\nint a;",
@@ -61,21 +62,24 @@ def test_configuration_and_arguments_are_kept():
 
 
 @pytest.mark.parametrize(
-    ("declaration", "expected"),
+    ("declaration", "variables"),
     [
-        ("__shared__ int a[32];", "typedef int opgold_type_a[32]; OPGOLD_SHARED(opgold_type_a, a);"),
-        ("static __shared__ float a;", "typedef float opgold_type_a; OPGOLD_SHARED(opgold_type_a, a);"),
-        ("__shared__ int a[2][N + 1], b;", "typedef int opgold_type_a[2][N + 1]; OPGOLD_SHARED(opgold_type_a, a); "
-         "typedef int opgold_type_b; OPGOLD_SHARED(opgold_type_b, b);"),
-        ("__shared__ typename Scan::TempStorage t;", "typedef typename Scan::TempStorage opgold_type_t; OPGOLD_SHARED(opgold_type_t, t);"),
-        ("__shared__ Map<int, A<2>> m[N < 3 ? 1 : 2];", "typedef Map<int, A<2>> opgold_type_m[N < 3 ? 1 : 2]; OPGOLD_SHARED(opgold_type_m, m);"),
-        ("__shared__ union { A a; B b; } t;", "typedef union { A a; B b; } opgold_type_t; OPGOLD_SHARED(opgold_type_t, t);"),
-        ("__shared__ __align__(16) char a[64];", "typedef __align__(16) char opgold_type_a[64]; OPGOLD_SHARED(opgold_type_a, a);"),
-        ("alignas(16) __shared__ char a[64];", "typedef alignas(16) char opgold_type_a[64]; OPGOLD_SHARED(opgold_type_a, a);"),
-        ("volatile __shared__ int a[4];", "typedef volatile int opgold_type_a[4]; OPGOLD_SHARED(opgold_type_a, a);"),
+        ("__shared__ int a[32];", [("int", "a", "[32]")]),
+        ("static __shared__ float a;", [("float", "a", "")]),
+        ("__shared__ int a[2][N + 1], b;", [("int", "a", "[2][N + 1]"), ("int", "b", "")]),
+        ("__shared__ typename Scan::TempStorage t;", [("typename Scan::TempStorage", "t", "")]),
+        ("__shared__ Map<int, A<2>> m[N < 3 ? 1 : 2];", [("Map<int, A<2>>", "m", "[N < 3 ? 1 : 2]")]),
+        ("__shared__ union { A a; B b; } t;", [("union { A a; B b; }", "t", "")]),
+        ("__shared__ __align__(16) char a[64];", [("__align__(16) char", "a", "[64]")]),
+        ("alignas(16) __shared__ char a[64];", [("alignas(16) char", "a", "[64]")]),
+        ("volatile __shared__ int a[4];", [("volatile int", "a", "[4]")]),
     ],
-)  # fmt: skip
-def test_shared_variables(declaration, expected):
+)
+def test_shared_variables(declaration, variables):
+    expected = " ".join(
+        f"typedef {base} opgold_type_{name}{extents}; OPGOLD_SHARED(opgold_type_{name}, {name});"
+        for base, name, extents in variables
+    )
     assert " ".join(body(INSIDE.format(declaration)).split()) == INSIDE.format(expected)
 
 

@@ -1,0 +1,1 @@
+"""The CPU emulator: the source rewriter; beside it, the core (C++) and the stand-ins for vendor headers."""

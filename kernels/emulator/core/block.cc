@@ -1,0 +1,310 @@
+// Schedules the threads of a block, and implements its barrier.
+#include "emulator/core/block.h"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "emulator/core/fibre.h"
+#include "emulator/core/findings.h"
+
+namespace opgold::emulator {
+
+Thread threads[max_threads];
+Warp warps[max_threads / 32];
+Block block;
+
+namespace {
+
+void* host_context = nullptr;
+bool abandoned = false;
+uint64_t random_state = 1;
+
+int pick_bit(uint32_t bits) {
+  switch (call.options.schedule) {
+    case opgold_descending: return 31 - __builtin_clz(bits);
+    case opgold_random: {
+      const auto turn = static_cast<unsigned>(draw() >> 59);
+      const uint32_t turned = turn ? bits >> turn | bits << (32 - turn) : bits;
+      return (__builtin_ctz(turned) + static_cast<int>(turn)) & 31;
+    }
+    default: return __builtin_ctz(bits);
+  }
+}
+
+// The next thread to run, taken out of the ready ones; -1 if none is ready.
+int pick() {
+  if (!block.work) return -1;
+  // Lanes of one warp run in turn, so that a collective completes before the next warp's cache lines are needed.
+  if (!warps[block.warp].ready || call.options.schedule == opgold_random) block.warp = pick_bit(block.work);
+  Warp& warp = warps[block.warp];
+  const int lane = pick_bit(warp.ready);
+  warp.ready &= ~(1u << lane);
+  if (!warp.ready) block.work &= ~(1u << block.warp);
+  return block.warp * 32 + lane;
+}
+
+void enter(int index) {
+  Thread& thread = threads[index];
+  current.thread = static_cast<uint16_t>(index);
+  current.warp_time = thread.warp_time;
+  current.steps = thread.steps;
+  current.stack_low = reinterpret_cast<uintptr_t>(thread.stack);
+  const Index& extent = current.block_extent;
+  const auto linear = static_cast<unsigned>(index);
+  if (extent.y == 1 && extent.z == 1) current.thread_index = {linear, 0, 0};
+  else current.thread_index = {linear % extent.x, linear / extent.x % extent.y, linear / extent.x / extent.y};
+}
+
+OPGOLD_COLD void report_exited() {
+  const Thread& thread = threads[current.thread];
+  const Thread* waiting = &thread;
+  if (thread.wait != Wait::barrier)
+    for (int i = 0; i < block.size; ++i)
+      if (threads[i].wait == Wait::barrier) {
+        waiting = &threads[i];
+        break;
+      }
+  Finding f{"barrier"};
+  f.file = waiting->file;
+  f.line = waiting->line;
+  f.pc = waiting->pc;
+  f.at = thread_place(static_cast<int>(waiting - threads), f.pc);
+  f.other = thread_place(block.exited, 0);
+  f.detail = "waited for by " + std::to_string(block.live) + " of " + std::to_string(block.size) +
+             " threads; the others had left the kernel";
+  add(std::move(f));
+}
+
+OPGOLD_COLD void report_other_place(const Thread& first, const Thread& other) {
+  Finding f{"barrier"};
+  f.file = first.file;
+  f.line = first.line;
+  f.pc = first.pc;
+  f.at = thread_place(static_cast<int>(&first - threads), f.pc);
+  f.other = thread_place(static_cast<int>(&other - threads), other.pc);
+  f.detail = "threads of one block wait at different barriers (lines " + std::to_string(first.line) + " and " +
+             std::to_string(other.line) + ")";
+  add(std::move(f));
+}
+
+// Lets everybody go. The barrier is the only thing that orders all memory of a block.
+void release() {
+  if (block.live != block.size) report_exited();
+  const Thread* first = nullptr;
+  for (int i = 0; i < block.size; ++i) {
+    Thread& thread = threads[i];
+    if (thread.wait != Wait::barrier) continue;
+    if (!first) first = &thread;
+    else if (thread.line != first->line || (thread.file != first->file && strcmp(thread.file, first->file) != 0))
+      report_other_place(*first, thread);
+    thread.wait = Wait::none;
+  }
+  for (int w = 0; w < block.warp_count; ++w) make_ready(w, warps[w].present & ~warps[w].exited);
+  block.waiting = 0;
+  ++current.epoch;
+}
+
+// Nobody can run, and not everybody is done: some wait for what will not come.
+OPGOLD_COLD void report_stuck() {
+  const Thread *at_warp = nullptr, *at_barrier = nullptr;
+  for (int i = block.size; i-- > 0;) {
+    if (threads[i].wait == Wait::warp) at_warp = &threads[i];
+    if (threads[i].wait == Wait::barrier) at_barrier = &threads[i];
+  }
+  const Thread& waiting = at_barrier ? *at_barrier : *at_warp;
+  Finding f{at_barrier ? "barrier" : "warp"};
+  f.file = waiting.file;
+  f.line = waiting.line;
+  f.pc = waiting.pc;
+  f.at = thread_place(static_cast<int>(&waiting - threads), f.pc);
+  if (at_barrier && at_warp) {
+    f.other = thread_place(static_cast<int>(at_warp - threads), at_warp->pc);
+    f.detail = std::string("threads wait at a barrier while others wait in ") + at_warp->name + " (line " +
+               std::to_string(at_warp->line) + ")";
+  } else {
+    const int first = static_cast<int>(&waiting - threads);
+    const Warp& warp = warps[first / 32];
+    const uint32_t missing = waiting.mask & warp.present & ~warp.waiting;
+    f.detail = std::string(waiting.name) + " waits for lanes of its mask that do not come";
+    if (!missing) {
+      for (uint32_t lanes = waiting.mask & warp.waiting; lanes; lanes &= lanes - 1) {
+        const Thread& other = threads[first / 32 * 32 + __builtin_ctz(lanes)];
+        if (other.op == waiting.op && other.mask == waiting.mask) continue;
+        f.other = thread_place(static_cast<int>(&other - threads), other.pc);
+        f.detail = std::string(waiting.name) + " waits for a lane that waits in " + other.name +
+                   " with another mask (line " + std::to_string(other.line) + ")";
+        break;
+      }
+    }
+  }
+  add(std::move(f));
+}
+
+void exit_thread() {
+  const int index = current.thread;
+  Warp& warp = warps[index / 32];
+  warp.exited |= 1u << (index % 32);
+  block.exited = index;
+  --block.live;
+  if (__builtin_expect(warp.waiting != 0, 0)) lane_exited(index);
+  if (block.waiting && block.waiting == block.live) release();
+}
+
+// The life of a stack: it runs threads until the next one to run has a stack of its own.
+void fibre_main() {
+  for (;;) {
+    running.request->run(running.request->closure);
+    exit_thread();
+    char* stack = threads[current.thread].stack;
+    const int next = pick();
+    void* abandoned_context;
+    if (next < 0) {
+      if (block.live) {
+        report_stuck();
+        abandoned = true;
+      }
+      return_stack(stack);
+      opgold_emulator_switch(&abandoned_context, host_context);
+    }
+    Thread& thread = threads[next];
+    if (!thread.context) {
+      thread.stack = stack;
+      enter(next);
+      continue;
+    }
+    return_stack(stack);
+    enter(next);
+    opgold_emulator_switch(&abandoned_context, thread.context);
+  }
+}
+
+void begin_block(int size) {
+  block = {};
+  block.size = block.live = size;
+  block.warp_count = (size + 31) / 32;
+  for (int w = 0; w < block.warp_count; ++w) {
+    Warp& warp = warps[w];
+    const int lanes = size - w * 32;
+    warp.present = lanes >= 32 ? ~0u : (1u << lanes) - 1;
+    warp.exited = warp.waiting = 0;
+    warp.clocks_used = false;
+    warp.ready = 0;
+    make_ready(w, warp.present);
+  }
+  if (call.options.schedule == opgold_descending) block.warp = block.warp_count - 1;
+  for (int i = 0; i < size; ++i) {
+    Thread& thread = threads[i];
+    thread.context = nullptr;
+    thread.wait = Wait::none;
+    thread.warp_time = 1;
+    thread.steps = call.options.step_limit;
+  }
+}
+
+}  // namespace
+
+void reseed(uint64_t seed) { random_state = seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du; }
+
+uint64_t draw() {
+  uint64_t x = random_state;
+  x ^= x >> 12;
+  x ^= x << 25;
+  x ^= x >> 27;
+  random_state = x ? x : 1;
+  return x * 0x2545f4914f6cdd1du;
+}
+
+void abandon() {
+  abandoned = true;
+  void* left;
+  opgold_emulator_switch(&left, host_context);
+  __builtin_unreachable();
+}
+
+void make_ready(int warp, uint32_t lanes) {
+  if (!lanes) return;
+  warps[warp].ready |= lanes;
+  block.work |= 1u << warp;
+}
+
+[[noreturn]] OPGOLD_COLD void out_of_stacks() {
+  Finding f{"stack"};
+  f.at = here(0);
+  f.detail = "the emulator cannot map a stack for each waiting thread; see vm.max_map_count";
+  add(std::move(f));
+  abandon();
+}
+
+void wait() {
+  const int self = current.thread;
+  Thread& thread = threads[self];
+  thread.steps = current.steps;
+  const int next = pick();
+  if (next < 0) {
+    report_stuck();
+    abandon();
+  }
+  if (next == self) return enter(self);
+  Thread& chosen = threads[next];
+  if (!chosen.context) {
+    chosen.stack = take_stack();
+    if (!chosen.stack) out_of_stacks();
+    enter(next);
+    opgold_emulator_switch(&thread.context, fresh_context(chosen.stack, fibre_main));
+  } else {
+    enter(next);
+    opgold_emulator_switch(&thread.context, chosen.context);
+  }
+}
+
+bool run_block(int size) {
+  begin_block(size);
+  abandoned = false;
+  const int first = pick();
+  threads[first].stack = take_stack();
+  if (!threads[first].stack) throw std::runtime_error("the emulator cannot map a stack");
+  enter(first);
+  current.stack_size = stack_size;
+  opgold_emulator_switch(&host_context, fresh_context(threads[first].stack, fibre_main));
+  current.stack_size = 0;
+  if (abandoned) reclaim_stacks();
+  return !abandoned;
+}
+
+int barrier(Barrier kind, int predicate, const char* file, int line) {
+  if (!running.request) return 0;
+  Thread& thread = threads[current.thread];
+  thread.wait = Wait::barrier;
+  thread.name = "__syncthreads";
+  thread.file = file;
+  thread.line = line;
+  thread.pc = call_offset(OPGOLD_CALLER);
+  if (++block.waiting == 1) {
+    block.count = 0;
+    block.all = 1;
+  }
+  block.count += predicate != 0;
+  block.all &= predicate != 0;
+  if (block.waiting == block.live) {
+    release();
+    block.result = kind == Barrier::count ? block.count : kind == Barrier::all ? block.all : block.count != 0;
+  }
+  wait();
+  return block.result;
+}
+
+Index block_of(uint32_t linear) {
+  const Index& extent = current.grid_extent;
+  return {linear % extent.x, linear / extent.x % extent.y, linear / extent.x / extent.y};
+}
+
+bool on_stacks(uintptr_t address) {
+  const StackRange range = all_stacks();
+  return address - range.low < range.high - range.low;
+}
+
+bool in_guard(uintptr_t address) {
+  return running.request && address < current.stack_low && address >= current.stack_low - guard_size();
+}
+
+}  // namespace opgold::emulator
