@@ -24,6 +24,7 @@ from opgold.cases.relations import (
 )
 from opgold.cases.sample import Sample
 from opgold.cases.slots import ORDINARY, STRANGE, State, batches
+from opgold.cases.workload import PREFILL, SLOTS, Batch
 
 INT32_MAX = 2**31 - 1
 
@@ -177,3 +178,17 @@ RELATIONS: tuple[Relation, ...] = (
     unread("other mask ends where nothing is read", _unread_columns),
     unread("other lengths of blocked slots and prompts", _blocked_lengths),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    """The inputs that both forms have."""
+    return {
+        "ids_remove_padding": batch.ids(batch.tokens),
+        "seq_lens_this_time": batch.this,
+        "seq_lens_encoder": batch.enc,
+        "seq_lens_decoder": batch.dec,
+        "cu_seqlens_q": batch.cu_seqlens_q,
+        "attn_mask_offsets_full": np.tile(np.arange(PREFILL, dtype=np.int32), (SLOTS, 1)),
+        "is_block_step": np.zeros(SLOTS, bool),
+        "decode_states": np.zeros((SLOTS, batch.drafts), np.int32),
+    }

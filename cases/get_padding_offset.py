@@ -23,6 +23,7 @@ from opgold.cases.packing import (
 from opgold.cases.relations import Arrays, Layout, Packed, PerSlot, Prefix, grow, insert_idle_slots, permute_slots
 from opgold.cases.sample import Sample
 from opgold.cases.slots import ORDINARY, STRANGE, batches
+from opgold.cases.workload import PREFILL, SLOTS, Batch, index_op
 
 
 @st.composite
@@ -91,3 +92,17 @@ RELATIONS = (
     UNREAD_CELLS,
     ENCODER_BY_SIGN,
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    return {
+        "input_ids": batch.ids(SLOTS, PREFILL),
+        "seq_len": batch.this,
+        "draft_tokens": batch.ids(SLOTS, batch.drafts),
+        "seq_lens_encoder": batch.enc,
+        "seq_lens_decoder": batch.dec,
+        "cpu_token_num": batch.tokens,
+    }
+
+
+WORKLOADS = index_op(workload)

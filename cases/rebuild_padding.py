@@ -24,6 +24,7 @@ from opgold.cases.relations import (
 )
 from opgold.cases.sample import Sample
 from opgold.cases.slots import batches, prefix_sum
+from opgold.cases.workload import SLOTS, Batch, row_op
 from opgold.reference.rebuild_padding import sizes
 
 DTYPES = ("float32", "float16", "bfloat16")
@@ -241,3 +242,18 @@ RELATIONS = (
     _columns_permuted(),
     unread("other ids behind the last output row", _stale_ids),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    return {
+        "tmp_out": batch.hidden,
+        "cu_seqlens_q": batch.cu_seqlens_q,
+        "seq_lens_this_time": batch.this,
+        "seq_lens_decoder": batch.dec,
+        "seq_lens_encoder": batch.enc,
+        "batch_id_per_token_output": np.repeat(np.arange(SLOTS, dtype=np.int32), batch.rows),
+        "cu_seqlens_q_output": batch.cu_seqlens_q_output,
+    }
+
+
+WORKLOADS = row_op(workload)

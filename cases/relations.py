@@ -86,7 +86,7 @@ class Relation:
     """`transform` makes another sample, `expect` its outputs from the original's.
 
     Both get the generator seeded for the case, in the same state. `transform` returns None where the relation does not
-    apply. Outputs hold every written argument, in-place ones included; an output that `expect` leaves out is not compared.
+    apply. Outputs hold every written argument, in-place ones included; one that `expect` leaves out is not compared.
     """
 
     name: str

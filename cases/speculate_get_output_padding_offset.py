@@ -24,6 +24,7 @@ from opgold.cases.relations import (
 )
 from opgold.cases.sample import Sample
 from opgold.cases.slots import ORDINARY, STRANGE, batches, prefix_sum
+from opgold.cases.workload import Batch, index_op
 
 
 def _padding(rows: np.ndarray, max_seq_len: int) -> np.ndarray:
@@ -170,3 +171,15 @@ RELATIONS = (
     grow("grow capacity", _more_capacity, {"output_padding_offset": 0}),
     agrees("conversion to the newer pair", _by_the_newer_pair),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    return {
+        "output_cum_offsets_tmp": np.cumsum(batch.drafts - batch.rows, dtype=np.int32),
+        "seq_lens_output": batch.rows,
+        "out_token_num": int(batch.rows.sum()),
+        "max_seq_len": batch.drafts,
+    }
+
+
+WORKLOADS = index_op(workload)

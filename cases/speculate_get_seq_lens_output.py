@@ -12,6 +12,7 @@ from opgold.cases.packing import encoder_lengths
 from opgold.cases.relations import Arrays, Layout, PerSlot, insert_idle_slots, permute_slots, unread
 from opgold.cases.sample import Sample
 from opgold.cases.slots import ORDINARY, STRANGE, batches
+from opgold.cases.workload import Batch, index_op
 
 
 @st.composite
@@ -51,3 +52,10 @@ RELATIONS = (
     insert_idle_slots(LAYOUT, "seq_lens_this_time"),
     unread("other encoder and decoder lengths", _other_prompts),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    return {"seq_lens_this_time": batch.this, "seq_lens_encoder": batch.enc, "seq_lens_decoder": batch.dec}
+
+
+WORKLOADS = index_op(workload)

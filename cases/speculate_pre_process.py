@@ -33,6 +33,7 @@ from opgold.cases.relations import (
 )
 from opgold.cases.sample import Sample
 from opgold.cases.slots import ORDINARY, STRANGE, batches, prefix_sum
+from opgold.cases.workload import PREFILL, SLOTS, Batch, index_op
 from opgold.reference.get_padding_offset import get_padding_offset
 from opgold.reference.speculate_get_seq_lens_output import speculate_get_seq_lens_output
 
@@ -138,3 +139,17 @@ RELATIONS = (
     ENCODER_BY_SIGN,
     unread("other decoder lengths", _other_cached_lengths),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    return {
+        "input_ids": batch.ids(SLOTS, PREFILL),
+        "seq_len": batch.this,
+        "draft_tokens": batch.ids(SLOTS, batch.drafts),
+        "seq_lens_encoder": batch.enc,
+        "seq_lens_decoder": batch.dec,
+        "cpu_token_num": batch.tokens,
+    }
+
+
+WORKLOADS = index_op(workload)

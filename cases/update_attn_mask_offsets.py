@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from opgold.cases import attn_mask, edges
 from opgold.cases.relations import Arrays, Relation
 from opgold.cases.sample import Sample
+from opgold.cases.workload import SLOTS, Batch, index_op
 from opgold.reference.update_attn_mask_offsets_stateless import update_attn_mask_offsets_stateless
 
 INT32 = np.iinfo(np.int32)
@@ -96,3 +97,11 @@ RELATIONS = (
     Relation("rollback is taken off the base", _rolled_back, lambda sample, outputs, rng: outputs),
     _like_stateless(),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    kept = {"attn_mask_offsets_decoder": batch.dec, "mask_rollback": np.zeros(SLOTS, np.int32)}
+    return attn_mask.workload(batch) | kept
+
+
+WORKLOADS = index_op(workload, decode=3)

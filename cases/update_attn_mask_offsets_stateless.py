@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from opgold.cases import attn_mask
 from opgold.cases.relations import Arrays, Relation
 from opgold.cases.sample import Sample
+from opgold.cases.workload import index_op
 
 
 @st.composite
@@ -62,3 +63,6 @@ def _longer_context() -> Relation:
 
 LAYOUT = attn_mask.LAYOUT
 RELATIONS = (*attn_mask.RELATIONS, _longer_context())
+
+
+WORKLOADS = index_op(attn_mask.workload, decode=3)

@@ -49,7 +49,7 @@ def show(console: Console, results: Sequence[OpResult], backend: str, seed: int)
         kinds.setdefault(finding.kind, []).append(finding)
     for alike in kinds.values():
         console.print()
-        show_finding(console, alike[-1])  # the last is a generated case, if there is one: shrunk, so the shortest to read
+        show_finding(console, alike[-1])  # a generated case, if there is one: shrunk, so the shortest to read
         others = dict.fromkeys(finding.case for finding in alike[:-1])
         if others:
             console.print(f"  also in   {_some(list(others))}", highlight=False, soft_wrap=True)

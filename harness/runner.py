@@ -124,7 +124,7 @@ class Trial:
 
     @property
     def executed(self) -> bool:
-        """Whether the case put something to the test: a kernel or, where shapes are wrong, the model's refusal alone."""
+        """Whether the case put something to the test: a kernel or, where shapes are wrong, the model's refusal."""
         return bool(self.runs) or (self.hostile and self.golden.refusal is not None)
 
     @cached_property

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from opgold.harness.bench import workloads
-from opgold.harness.bench.row import Row, Target
+from opgold.harness.bench.row import Row, workloads
 from opgold.harness.case import Case
 from opgold.harness.runner import arguments
 from opgold.kernels import build, runtime
@@ -40,14 +39,14 @@ def emulated() -> Iterator[Row]:
         source, target = np.arange(size, dtype=np.int32), np.zeros(size, np.int32)
         tensors = [("source", source, "in"), ("target", target, "out")]
         seconds = [device.call(library, op, tensors=tensors, attributes=[]).seconds for _ in range(WARM_UP + SAMPLES)]
-        yield Row.of(f"(emulator, {flavour})", f"{op}: {workload}", seconds[WARM_UP:], target=Target(limit, "us"))
+        yield Row.of(f"(emulator, {flavour})", f"{op}: {workload}", seconds[WARM_UP:], limit=limit)
 
 
 def models(ops: Sequence[str]) -> Iterator[Row]:
     """Calls of golden models."""
-    for batch, case, target in workloads.of_models(ops):
+    for case, workload in workloads(ops, "us"):
         seconds = [_call_model(case) for _ in range(WARM_UP + SAMPLES)]
-        yield Row.of(f"{case.op} (golden)", batch.name, seconds[WARM_UP:], target=target)
+        yield Row.of(f"{case.op} (golden)", workload.batch.name, seconds[WARM_UP:], limit=workload.limit)
 
 
 def _call_model(case: Case) -> float:

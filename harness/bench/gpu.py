@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from opgold.harness.backends.base import attributes_of, tensors_of
-from opgold.harness.bench import workloads
-from opgold.harness.bench.row import Row
+from opgold.harness.bench.row import Row, workloads
 from opgold.harness.runner import arguments, written
 from opgold.kernels import build, runtime
 from opgold.reference.schema import Signature, Value
@@ -29,11 +28,12 @@ def measure(ops: Sequence[str]) -> list[Row]:
     seconds = _time(device, BASELINES / "empty.cu", "empty", [], [])
     empty = statistics.median(seconds) * 1e6
     rows = [Row.of("(empty kernel)", "1 block x 32 threads", seconds, empty=empty)]
-    for batch, case, target in workloads.on_gpu(ops):
+    for case, workload in workloads(ops, "empty", "copy"):
         values = arguments(case, poison=0)
         seconds = time_op(device, case.signature, values)
         size = sum(array.nbytes for array in written(case.signature, values).values())
-        rows.append(Row.of(case.op, batch.name, seconds, empty=empty, copy=_copy(device, size), target=target))
+        more = {"empty": empty, "copy": _copy(device, size), "limit": workload.limit, "unit": workload.unit}
+        rows.append(Row.of(case.op, workload.batch.name, seconds, **more))
     return rows
 
 

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-Unit = Literal["empty", "copy", "us"]
-
-
-@dataclass(frozen=True)
-class Target:
-    """What a figure should not exceed: so many times an empty kernel or a copy of the same bytes, or microseconds."""
-
-    limit: float
-    unit: Unit
-
-    def __str__(self) -> str:
-        return f"{self.limit:g} µs" if self.unit == "us" else f"{self.limit:g}x {self.unit}"
+from opgold.cases.workload import Workload
+from opgold.harness.case import Case
+from opgold.harness.locate import strategy
 
 
 @dataclass(frozen=True)
 class Row:
-    """Microseconds of one call, and of the baselines measured beside it."""
+    """Microseconds of one call, and of the baselines measured beside it. `limit` is in `unit`, as a workload's."""
 
     op: str
     workload: str
@@ -34,21 +25,28 @@ class Row:
     minimum: float
     empty: float | None = None
     copy: float | None = None
-    target: Target | None = None
+    limit: float | None = None
+    unit: str = "us"
 
     @classmethod
     def of(cls, op: str, workload: str, seconds: Sequence[float], **more: Any) -> Row:
         return cls(op, workload, statistics.median(seconds) * 1e6, min(seconds) * 1e6, **more)
 
-    def ratio(self, unit: Unit) -> float | None:
+    def ratio(self, unit: str) -> float | None:
         """The median by a unit; None where that was not measured."""
         base = {"empty": self.empty, "copy": self.copy, "us": 1.0}[unit]
         return self.median / base if base else None
 
     @property
+    def target(self) -> str:
+        if self.limit is None:
+            return ""
+        return f"{self.limit:g} µs" if self.unit == "us" else f"{self.limit:g}x {self.unit}"
+
+    @property
     def missed(self) -> bool:
-        reached = self.ratio(self.target.unit) if self.target else None
-        return self.target is not None and reached is not None and reached > self.target.limit
+        reached = self.ratio(self.unit)
+        return self.limit is not None and reached is not None and reached > self.limit
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -58,16 +56,24 @@ class Row:
             "min_us": self.minimum,
             "to_empty": self.ratio("empty"),
             "to_copy": self.ratio("copy"),
-            "target": str(self.target) if self.target else None,
+            "target": self.target or None,
             "missed": self.missed,
         }
 
 
+def workloads(ops: Sequence[str], *units: str) -> Iterator[tuple[Case, Workload]]:
+    """The workloads of the ops that are measured in one of `units`, each with its case."""
+    for op in ops:
+        for workload in getattr(strategy(op), "WORKLOADS", ()):
+            if workload.unit in units:
+                yield Case(op, workload.inputs(workload.batch)), workload
+
+
 def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
     """The table. A figure over its target is marked; nothing fails."""
-    table = Table(title="microseconds of one call: median (least)", title_justify="left")
-    for column in ("op", "workload"):
-        table.add_column(column)
+    table = Table(title="microseconds of one call: median (least)", title_justify="left", box=None, pad_edge=False)
+    table.add_column("op", no_wrap=True)
+    table.add_column("workload")
     for column in ("µs", "x empty", "x copy", "target"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("")

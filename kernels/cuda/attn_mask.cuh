@@ -30,12 +30,13 @@ struct MaskBatch {
 
 enum class Kind : uint8_t { kNone, kPrefill, kDecode };
 
-// A slot's part of the batch.
+// A slot's part of the batch, as it lies there: what a thread has asked for it need not wait for.
 struct Slot {
   int32_t length = 0;
   int32_t encoder = 0;
   int32_t cached = 0;
-  int64_t start = 0;
+  int32_t start = 0;
+  int32_t behind = 0;  // where the next slot starts
   bool blocked = true;
 
   Slot() = default;
@@ -44,11 +45,15 @@ struct Slot {
         encoder(batch.seq_lens_encoder[slot]),
         cached(batch.seq_lens_decoder[slot]),
         start(batch.cu_seqlens_q[slot]),
+        behind(batch.cu_seqlens_q[slot + 1]),
         blocked(batch.is_block_step[slot]) {}
 
   __device__ Kind kind() const {
-    if (blocked) return Kind::kNone;
-    return encoder > 0 ? Kind::kPrefill : cached > 0 ? Kind::kDecode : Kind::kNone;
+    const Kind running = encoder > 0 ? Kind::kPrefill : cached > 0 ? Kind::kDecode : Kind::kNone;
+    return blocked ? Kind::kNone : running;
+  }
+  __device__ bool consistent() const {
+    return (length >= 0) & (start >= 0) & (int64_t(start) + length == behind);
   }
 };
 
@@ -58,6 +63,13 @@ struct Stage {
   Kind kinds[kStagedSlots];
 };
 
+// The tokens of a slot, and what they are.
+struct Range {
+  int64_t start;
+  int32_t length;
+  Kind kind;
+};
+
 // Whose a token is.
 struct Owners {
   const MaskBatch& batch;
@@ -65,17 +77,19 @@ struct Owners {
   const Kind* kinds = nullptr;  // null: not staged
   bool consistent = false;      // staged, and the prefix sums are those of the lengths: slots' ranges do not overlap
 
-  // Both constructors are barriers for the whole block.
+  // Both constructors are barriers for the whole block. `first` is the slot of the thread's own number, if there is one.
   __device__ explicit Owners(const MaskBatch& batch) : batch(batch), starts(batch.cu_seqlens_q) { __syncthreads(); }
-  __device__ Owners(const MaskBatch& batch, Stage& stage) : batch(batch), starts(stage.starts), kinds(stage.kinds) {
-    int sound = 1;
-    for (int b = threadIdx.x; b < batch.bsz; b += kThreads) {
-      const Slot slot(batch, b);
-      const int64_t behind = batch.cu_seqlens_q[b + 1];
-      stage.starts[b] = static_cast<int32_t>(slot.start);
+  __device__ Owners(const MaskBatch& batch, const Slot& first, Stage& stage)
+      : batch(batch), starts(stage.starts), kinds(stage.kinds) {
+    const int bsz = static_cast<int>(batch.bsz);
+    bool sound = true;
+    Slot slot = first;
+    for (int b = threadIdx.x; b < bsz; b += kThreads) {
+      if (b >= kThreads) slot = Slot(batch, b);
+      stage.starts[b] = slot.start;
       stage.kinds[b] = slot.kind();
-      if (b + 1 == batch.bsz) stage.starts[b + 1] = static_cast<int32_t>(behind);
-      sound &= slot.length >= 0 && slot.start >= 0 && slot.start + slot.length == behind;
+      if (b + 1 == bsz) stage.starts[bsz] = slot.behind;
+      sound &= slot.consistent();
     }
     consistent = __syncthreads_and(sound);
   }
@@ -86,11 +100,10 @@ struct Owners {
     return slot_of([this](int b) { return starts[b]; }, static_cast<int>(batch.bsz), row);
   }
 
-  // The kind of `owner`, or kNone if its tokens do not reach as far as its `index`-th.
-  __device__ Kind kind(int owner, int64_t index) const {
-    if (consistent) return index < starts[owner + 1] - starts[owner] ? kinds[owner] : Kind::kNone;
-    const Slot slot(batch, owner);
-    return index >= 0 && index < slot.length ? slot.kind() : Kind::kNone;
+  __device__ Range range(int64_t slot) const {
+    if (consistent) return {starts[slot], starts[slot + 1] - starts[slot], kinds[slot]};
+    const Slot loaded(batch, slot);
+    return {loaded.start, loaded.length, loaded.kind()};
   }
 };
 
@@ -117,16 +130,17 @@ __device__ inline void write_range(int32_t* attn_mask_offsets, int64_t token, in
 }
 
 template <class State>
-__device__ void decode_slot(const MaskBatch& batch, const Owners& owners, const State& state, int64_t index,
-                            const Slot& slot, const typename State::Kept& kept, int lane,
+__device__ void decode_slot(const MaskBatch& batch, const Owners& owners, const State& state, int64_t slot,
+                            const Range& range, const typename State::Kept& kept, int lane,
                             int32_t* attn_mask_offsets) {
-  const int64_t first = slot.start < 0 ? 0 : slot.start;
-  const int64_t behind = slot.start + slot.length;
+  const int32_t base = kept.base();
+  const int64_t first = range.start < 0 ? 0 : range.start;
+  const int64_t behind = range.start + range.length;
   const int64_t end = behind < batch.tokens ? behind : batch.tokens;
   for (int64_t token = first + lane; token < end; token += kWarp)
-    if (owners.consistent || owners.of(token) == index)
-      write_range(attn_mask_offsets, token, wrapping_sum(kept.base, token - slot.start + 1));
-  state.advance(index, kept, slot.length, lane);
+    if (owners.consistent || owners.of(token) == slot)
+      write_range(attn_mask_offsets, token, wrapping_sum(base, token - range.start + 1));
+  state.advance(slot, kept, range.length, lane);
 }
 
 // The end of a prefill slot's token. All four values are asked for at once.
@@ -142,51 +156,40 @@ __device__ inline void other_token(const MaskBatch& batch, const Owners& owners,
   int32_t end = 0;
   if (batch.bsz > 0) {
     const int owner = owners.of(token);
-    const int64_t index = token - owners.starts[owner];
-    const Kind kind = owners.kind(owner, index);
-    if (kind == Kind::kDecode) return;
-    if (kind == Kind::kPrefill) end = prefill_end(batch, states, owner, index);
+    const Range range = owners.range(owner);
+    const int64_t index = token - range.start;
+    const bool inside = index >= 0 && index < range.length;
+    if (inside && range.kind == Kind::kDecode) return;
+    if (inside && range.kind == Kind::kPrefill) end = prefill_end(batch, states, owner, index);
   }
   write_range(attn_mask_offsets, token, end);
 }
 
-// The first `slot_blocks` blocks are for slots, the others for tokens. `stage` is null for many slots.
-template <class State>
-__device__ void update_masks(const MaskBatch& batch, const State& state, unsigned slot_blocks, Stage* stage,
-                             int32_t* attn_mask_offsets) {
+// The first `slot_blocks` blocks are for slots, the others for tokens.
+template <bool kStaged, class State>
+__global__ void __launch_bounds__(kThreads)
+    update_masks(MaskBatch batch, State state, unsigned slot_blocks, int32_t* attn_mask_offsets) {
+  __shared__ Stage stage;
   const bool for_slots = blockIdx.x < slot_blocks;
-  const int64_t index = blockIdx.x * int64_t(kSlotsPerBlock) + threadIdx.x / kWarp;
+  const int64_t slot = blockIdx.x * int64_t(kSlotsPerBlock) + threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
-  Slot slot;
+  const Slot first = kStaged && threadIdx.x < batch.bsz ? Slot(batch, threadIdx.x) : Slot();
   typename State::Kept kept{};
-  if (for_slots && index < batch.bsz) {
-    slot = Slot(batch, index);
-    kept = state.read(index, lane);
-  }
-  const Owners owners = stage ? Owners(batch, *stage) : Owners(batch);  // a barrier: all of the warp have read the state
+  if (for_slots && slot < batch.bsz) kept = state.read(slot, lane);
+  const Owners owners = kStaged ? Owners(batch, first, stage) : Owners(batch);  // a barrier: the warp has read its state
   if (for_slots) {
-    if (slot.kind() == Kind::kDecode) decode_slot(batch, owners, state, index, slot, kept, lane, attn_mask_offsets);
+    if (slot >= batch.bsz) return;
+    const Range range = owners.range(slot);
+    if (range.kind == Kind::kDecode)
+      decode_slot(batch, owners, state, slot, range, kept, lane, attn_mask_offsets);
   } else {
     const int64_t token = int64_t(blockIdx.x - slot_blocks) * kThreads + threadIdx.x;
     if (token < batch.tokens) other_token(batch, owners, state.states, token, attn_mask_offsets);
   }
 }
 
-template <class State>
-__global__ void __launch_bounds__(kThreads)
-    update_masks_of_few(MaskBatch batch, State state, unsigned slot_blocks, int32_t* attn_mask_offsets) {
-  __shared__ Stage stage;
-  update_masks(batch, state, slot_blocks, &stage, attn_mask_offsets);
-}
-
-template <class State>
-__global__ void __launch_bounds__(kThreads)
-    update_masks_of_many(MaskBatch batch, State state, unsigned slot_blocks, int32_t* attn_mask_offsets) {
-  update_masks(batch, state, slot_blocks, nullptr, attn_mask_offsets);
-}
-
-// `State` has `states`, read(slot, lane), which gives what a lane must know of a slot's state, among it the end before the
-// first token's, `base`, and advance(slot, kept, length, lane), which the slot's whole warp calls once, after a barrier.
+// `State` has `states`, read(slot, lane), which asks for what a lane must know of a slot's state, with `base()`, the end
+// before the first token's, and advance(slot, kept, length, lane), which the slot's whole warp calls once, after a barrier.
 template <class State>
 void launch_update_masks(const char* op, Stream stream, Tensor<const int64_t, 1> ids_remove_padding,
                          Tensor<const int32_t, 1> seq_lens_this_time, Tensor<const int32_t, 1> seq_lens_encoder,
@@ -215,7 +218,7 @@ void launch_update_masks(const char* op, Stream stream, Tensor<const int64_t, 1>
   const unsigned slot_blocks = static_cast<unsigned>((bsz + kSlotsPerBlock - 1) / kSlotsPerBlock);
   const unsigned blocks = slot_blocks + static_cast<unsigned>((tokens + kThreads - 1) / kThreads);
   if (blocks == 0) return;
-  const auto kernel = bsz <= kStagedSlots ? update_masks_of_few<State> : update_masks_of_many<State>;
+  const auto kernel = bsz <= kStagedSlots ? update_masks<true, State> : update_masks<false, State>;
   kernel<<<blocks, kThreads, 0, stream>>>(batch, state, slot_blocks, attn_mask_offsets.data);
   check_launch(op);
 }

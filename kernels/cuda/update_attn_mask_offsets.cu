@@ -11,16 +11,17 @@ struct KeptBase {
   DecodeStates states;
 
   struct Kept {
-    int32_t base;
+    int32_t decoder;
+    int32_t rollback;
+
+    __device__ int32_t base() const { return wrapping_sum(decoder, -int64_t(rollback)); }
   };
 
-  __device__ Kept read(int64_t slot, int) const {
-    return {wrapping_sum(attn_mask_offsets_decoder[slot], -int64_t(mask_rollback[slot]))};
-  }
+  __device__ Kept read(int64_t slot, int) const { return {attn_mask_offsets_decoder[slot], mask_rollback[slot]}; }
 
   __device__ void advance(int64_t slot, const Kept& kept, int32_t length, int lane) const {
     if (lane == 0) {
-      attn_mask_offsets_decoder[slot] = wrapping_sum(kept.base, length);
+      attn_mask_offsets_decoder[slot] = wrapping_sum(kept.base(), length);
       mask_rollback[slot] = 0;
     }
     if (length <= 1) return;

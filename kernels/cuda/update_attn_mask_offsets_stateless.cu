@@ -10,8 +10,10 @@ struct CachedBase {
   DecodeStates states;
 
   struct Kept {
-    int32_t base;
+    int32_t cached;
     int32_t state;  // the lane's first
+
+    __device__ int32_t base() const { return cached; }
   };
 
   __device__ Kept read(int64_t slot, int lane) const {

@@ -8,8 +8,7 @@ import pytest
 from opgold.harness.backends.base import Variant
 from opgold.harness.backends.isolated import Isolated
 from opgold.harness.backends.native import Native
-from opgold.harness.bench import workloads
-from opgold.harness.case import Case
+from opgold.harness.bench.row import workloads
 from opgold.harness.runner import arguments
 from opgold.kernels.build import BuildError, MissingCompiler
 
@@ -78,7 +77,7 @@ def test_exceptions_are_raised_as_themselves(isolated, tmp_path):
 
 
 def test_an_op_runs_as_on_the_native_backend(isolated):
-    case = Case("speculate_get_seq_lens_output", workloads.INPUTS["speculate_get_seq_lens_output"](workloads.DECODE))
+    case, _ = next(workloads(["speculate_get_seq_lens_output"], "empty"))
     results = []
     for backend in (isolated, Native("cuda-emu", "plain")):
         values = arguments(case, poison=0)

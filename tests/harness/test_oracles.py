@@ -1,4 +1,4 @@
-"""Each oracle catches the fault that it is there for, planted in a backend that else computes as the golden model does."""
+"""Each oracle catches its fault, planted in a backend that otherwise computes as the golden model does."""
 
 from dataclasses import replace
 

@@ -70,7 +70,7 @@ def test_inputs_that_do_not_fit_are_refused_by_name(changes, message):
 def test_missing_attribute_and_negative_extent():
     given = inputs()
     del given["limit"]
-    with pytest.raises(schema.ContractError, match="limit: attribute .int. is required"):
+    with pytest.raises(schema.ContractError, match=r"limit: attribute .int. is required"):
         PICK.bind(given)
     with pytest.raises(schema.ContractError, match=r"pairs: 2\*limit is -2, expected at least 0"):
         PICK.shapes(PICK.bind(inputs(limit=-1)))

@@ -1,4 +1,4 @@
-"""Generated cases: as many as asked for, another sequence for each op and seed, shrunk to a few slots when one fails."""
+"""Generated cases: as many as asked for, another sequence for each op and seed, shrunk when one fails."""
 
 import numpy as np
 
