@@ -47,7 +47,7 @@ EDITS = {
     "rollback dropped": (
         "update_attn_mask_offsets",
         "update_attn_mask_offsets.cu",
-        "-int64_t(mask_rollback[slot])",
+        "-int64_t(rollback)",
         "0",
         "values",
     ),
