@@ -62,3 +62,30 @@ def require_capacity(argument: str, capacity: int, need: int, counted: str) -> N
     """`capacity` rows hold the `need`, which is what `counted` says."""
     if capacity < need:
         raise ValueError(f"{argument}: {capacity}, expected at least {need}, {counted}")
+
+
+def require_padded_length(argument: str, length: int, bsz: int) -> None:
+    """The places in a batch padded to `length` rows a slot fit int32."""
+    limit = (2**31 - 1) // max(1, bsz)
+    if not 1 <= length <= limit:
+        raise ValueError(f"{argument}: {length}, expected 1 to {limit} for {bsz} slots")
+
+
+def require_row_sums(argument: str, sums: np.ndarray, rows: int, held_by: str) -> None:
+    """`sums` starts at 0 and never falls; the `rows` of `held_by` hold what it ends with."""
+    before = np.concatenate([[0], sums[:-1]])
+    rises = np.where(np.arange(len(sums)) == 0, sums == 0, sums >= before)
+    require(rises, argument, sums, "at least its predecessor, and 0 at first")
+    require(sums <= rows, argument, sums, f"at most {rows}, {held_by}")
+
+
+def require_slots(bsz: int, **rows: np.ndarray) -> None:
+    """Arrays of all slots have a row for each of the `bsz` slots of this step."""
+    for argument, values in rows.items():
+        require_capacity(argument, len(values), bsz, "rows: the slots of seq_lens_this_time")
+
+
+def require_sums(argument: str, values: np.ndarray, lengths: np.ndarray, summed: str) -> None:
+    """`values` begins with the prefix sum of `lengths`, element 0 included; what stands behind is not looked at."""
+    require_capacity(argument, len(values), len(lengths) + 1, "entries: the slots of seq_lens_this_time, and 1")
+    require_prefix_sum(argument, values[: len(lengths) + 1], lengths, summed)
