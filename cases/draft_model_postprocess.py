@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from opgold.cases import edges
 from opgold.cases.draft_rows import INT32, anything, fill, flags, kinds, noise, put, wide_ids
 from opgold.cases.relations import Arrays, Layout, PerSlot, agrees, insert_idle_slots, permute_slots, unread
 from opgold.cases.sample import Sample
+from opgold.cases.workload import SLOTS, Batch, index_op
 
 # numbers that are -1 in one half only
 LOOKALIKES = np.array([2**32 - 1, -(2**32) + 5, -(2**32), -2, 0, 5], np.int64)
@@ -79,3 +81,15 @@ RELATIONS = (
     unread("other values where nothing is read, and drafts in another order", _unread),
     agrees("counts of all slots at once", _counts),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    return {
+        "base_model_draft_tokens": batch.ids(SLOTS, max(batch.drafts, 1) + 1),
+        "base_model_seq_lens_this_time": batch.this,
+        "base_model_seq_lens_encoder": batch.enc,
+        "base_model_stop_flags": np.zeros(SLOTS, bool),
+    }
+
+
+WORKLOADS = index_op(workload)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from opgold.cases import draft_rounds, edges
+from opgold.cases import draft_rounds, draft_workloads, edges
 from opgold.cases.draft_rows import (
     INT32,
     INT64,
@@ -26,6 +26,7 @@ from opgold.cases.draft_rows import (
 )
 from opgold.cases.relations import Arrays, Layout, PerSlot, Whole, agrees, insert_idle_slots, permute_slots, unread
 from opgold.cases.sample import Sample
+from opgold.cases.workload import SLOTS, Batch, index_op
 
 KINDS = ("prompt", "going on", "going on", "resumed", "stopped", "blocked", "dropped")
 VECTORS = [
@@ -201,3 +202,20 @@ RELATIONS = (
     wider_rows({"base_model_draft_tokens": _cleared}, ("draft_tokens", "input_ids", "pre_ids", "accept_tokens")),
     agrees("states of all slots at once", _states),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    return draft_workloads.accepted(batch, "base_model") | {
+        "is_block_step": np.zeros(SLOTS, bool),
+        "batch_drop": np.zeros(SLOTS, bool),
+        "mask_rollback": np.zeros(SLOTS, np.int32),
+        "recompute_token_num": np.zeros(SLOTS, np.int32),
+        "base_model_seq_lens_this_time": np.full(SLOTS, max(batch.drafts, 1), np.int32),
+        "base_model_is_block_step": np.zeros(SLOTS, bool),
+        "truncate_first_token": True,
+        "splitwise_prefill": False,
+        "kvcache_scheduler_v1": True,
+    }
+
+
+WORKLOADS = index_op(workload)

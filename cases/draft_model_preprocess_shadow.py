@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from opgold.cases import draft_rounds, edges
+from opgold.cases import draft_rounds, draft_workloads, edges
 from opgold.cases.draft_rows import (
     INT32,
     INT64,
@@ -26,6 +26,7 @@ from opgold.cases.draft_rows import (
 )
 from opgold.cases.relations import Arrays, Layout, PerSlot, Whole, agrees, insert_idle_slots, permute_slots, unread
 from opgold.cases.sample import Sample
+from opgold.cases.workload import SLOTS, Batch, index_op
 
 KINDS = ("prompt", "decode", "decode", "stopped", "near limit")
 VECTORS = [
@@ -148,3 +149,13 @@ RELATIONS = (
     wider_rows({"target_model_draft_tokens": _cleared}, ("draft_tokens", "input_ids", "pre_ids", "accept_tokens")),
     agrees("states of all slots at once", _states),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    return draft_workloads.accepted(batch, "target_model") | {
+        "max_dec_len": np.full(SLOTS, 10_000, np.int64),
+        "is_splitwise_prefill": False,
+    }
+
+
+WORKLOADS = index_op(workload)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from opgold.cases import edges
+from opgold.cases import draft_workloads, edges
 from opgold.cases.draft_rows import (
     INT32,
     INT64,
@@ -25,6 +25,7 @@ from opgold.cases.draft_rows import (
 )
 from opgold.cases.relations import Arrays, Layout, PerSlot, insert_idle_slots, permute_slots, unread
 from opgold.cases.sample import Sample
+from opgold.cases.workload import Batch, index_op
 
 
 @st.composite
@@ -114,3 +115,14 @@ RELATIONS = (
     unread("other values where nothing is read", _unread),
     wider_rows({}, ("draft_tokens", "pre_ids_all")),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    inputs = draft_workloads.rows(batch)
+    inputs["seq_lens_this_time"] = batch.rows  # of a draft row: a prompt has one
+    inputs["pre_ids_all"] = inputs.pop("pre_ids")
+    inputs.pop("not_need_stop")
+    return inputs
+
+
+WORKLOADS = index_op(workload)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from opgold.cases import draft_updates, edges
+from opgold.cases import draft_updates, draft_workloads, edges
 from opgold.cases.draft_rows import INT32, INT64, fill, kinds, noise, put, wide_ids, wider_rows, with_fault
 from opgold.cases.relations import (
     Arrays,
@@ -26,6 +26,7 @@ from opgold.cases.relations import (
 )
 from opgold.cases.sample import Sample
 from opgold.cases.slots import prefix_sum
+from opgold.cases.workload import Batch, index_op
 
 KINDS = ("prompt", "decode", "decode", "stopped")
 
@@ -165,3 +166,10 @@ RELATIONS = (
     Relation("one step is every token an end", _all_end, lambda sample, outputs, rng: outputs),
     agrees("states of all slots at once", _states),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    return draft_workloads.sampled(batch, int(batch.rows.sum())) | {"prefill_one_step_stop": False}
+
+
+WORKLOADS = index_op(workload)

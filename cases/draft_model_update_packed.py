@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from opgold.cases import draft_updates, edges
+from opgold.cases import draft_updates, draft_workloads, edges
 from opgold.cases.draft_rows import (
     INT32,
     INT64,
@@ -36,6 +36,7 @@ from opgold.cases.relations import (
     unread,
 )
 from opgold.cases.sample import Sample
+from opgold.cases.workload import SLOTS, Batch, index_op
 
 KINDS = ("prompt", "decode", "decode", "held", "waiting", "stopped", "stopped with tokens")
 
@@ -174,3 +175,10 @@ RELATIONS = (
     wider_rows({"base_model_draft_tokens": _none}, ("draft_tokens", "pre_ids")),
     agrees("states of all slots at once", _states),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    return draft_workloads.sampled(batch, SLOTS)
+
+
+WORKLOADS = index_op(workload)

@@ -12,6 +12,7 @@ from opgold.cases import edges
 from opgold.cases.draft_rows import INT32, anything, fill, kinds, noise, put, with_fault
 from opgold.cases.relations import Arrays, Layout, PerSlot, Relation, agrees, permute_slots, unread
 from opgold.cases.sample import Sample
+from opgold.cases.workload import SLOTS, Batch, index_op
 
 
 @st.composite
@@ -83,3 +84,11 @@ RELATIONS = (
     unread("other values where nothing is read", _unread),
     agrees("tokens of all slots at once", _tokens),
 )
+
+
+def workload(batch: Batch) -> dict[str, Any]:
+    inputs: dict[str, Any] = {"seq_lens_this_time": batch.this, "seq_lens_encoder": batch.enc}
+    return inputs | {"seq_lens_decoder": batch.dec, "real_bsz": SLOTS, "value": 5}
+
+
+WORKLOADS = index_op(workload)
