@@ -30,7 +30,7 @@ class Axis(Protocol):
 
 @dataclass(frozen=True)
 class PerSlot:
-    """One row a slot; an inserted idle slot gets rows of `idle`."""
+    """One row a slot; an inserted idle slot gets rows of `idle`. Rows behind the last slot's stay behind."""
 
     idle: int = 0
 
@@ -39,7 +39,8 @@ class PerSlot:
         for new, old in enumerate(order):
             if old != INSERTED:
                 rows[new] = array[old]
-        return rows
+        behind = array[len(order) - order.count(INSERTED) :]
+        return np.concatenate([rows, behind]) if len(behind) else rows
 
 
 @dataclass(frozen=True)
@@ -137,9 +138,7 @@ def insert_idle_slots(layout: Layout, slots: str) -> Relation:
     return _reordering("insert idle slots", layout, slots, choose)
 
 
-def grow(
-    name: str, inputs: Callable[[Sample, int], Sample], fill: Arrays, *, rows: int = 1
-) -> Relation:
+def grow(name: str, inputs: Callable[[Sample, int], Sample], fill: Arrays, *, rows: int = 1) -> Relation:
     """More capacity behind the last row adds only filler.
 
     `inputs(sample, extra)` grows it; `fill` is what each output gains, `rows` rows for each extra one.
@@ -176,3 +175,12 @@ def unread(name: str, change: Callable[[Arrays, np.random.Generator], Arrays | N
 def agrees(name: str, expect: Callable[[Arrays], Arrays]) -> Relation:
     """Outputs are what `expect` works out from the inputs in another way."""
     return Relation(name, lambda sample, rng: sample, lambda sample, outputs, rng: expect(sample.inputs))
+
+
+def holds(name: str, witness: str, condition: Callable[[Arrays, Arrays], bool]) -> Relation:
+    """Inputs and outputs satisfy `condition`. Where they do not, every element of the output `witness` is reported."""
+
+    def expect(sample: Sample, outputs: Arrays, rng: np.random.Generator) -> Arrays:
+        return {} if condition(sample.inputs, outputs) else {witness: ~np.asarray(outputs[witness])}
+
+    return Relation(name, lambda sample, rng: sample, expect)

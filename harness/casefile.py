@@ -25,6 +25,11 @@ class CaseError(ValueError):
 
 def read(path: Path) -> Case:
     """The case of a file. Raises CaseError."""
+    return parse(document_of(path), path)
+
+
+def document_of(path: Path) -> dict[str, Any]:
+    """The mapping that a file holds. Raises CaseError."""
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -33,6 +38,11 @@ def read(path: Path) -> Case:
         raise CaseError(f"{path}: no YAML: {' '.join(str(error).split())}") from error
     if not isinstance(document, dict):
         raise CaseError(f"{path}: expected a mapping with the keys {', '.join(sorted(KEYS))}")
+    return document
+
+
+def parse(document: Mapping[str, Any], path: Path) -> Case:
+    """The case of a file's mapping. Raises CaseError."""
     try:
         return _case(document, path)
     except ValueError as error:

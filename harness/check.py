@@ -1,19 +1,23 @@
-"""The main job: regression cases and generated ones of some ops on a backend, and what came of them."""
+"""The main job: cases and sequences, kept and generated, on a backend, and what came of them."""
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from opgold.harness import casefile
+from opgold.harness import casefile, rounds
 from opgold.harness.backends.base import Backend
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding
-from opgold.harness.oracles import judge
+from opgold.harness.oracles import GOLDEN, KERNEL, SEQUENCES, judge
+from opgold.harness.rounds import machine, scriptfile
+from opgold.harness.rounds.play import play
+from opgold.harness.rounds.script import Script
 from opgold.harness.runner import case_seed, try_case
 from opgold.harness.search import search
 from opgold.kernels.build import BuildError
@@ -23,13 +27,14 @@ SAVED = Path(".opgold") / "findings"
 
 @dataclass
 class OpResult:
-    """One op on one backend: how many cases really ran, and the findings."""
+    """One op, or the sequences, on one backend: which oracles looked, how many cases really ran, and the findings."""
 
     op: str
     regressions: int = 0
     generated: int = 0
     hostile: int = 0
     findings: list[Finding] = field(default_factory=list)
+    oracles: Sequence[str] = tuple(GOLDEN | KERNEL)
 
     @property
     def executed(self) -> int:
@@ -85,11 +90,67 @@ def check_op(
     return result
 
 
+def check_sequences(backend: Backend, examples: int, seed: int, advance: Callable[[], None] = lambda: None) -> OpResult:
+    """All kept sequences and `examples` generated ones. An op that the backend lacks is played on its model alone."""
+    result = OpResult(rounds.NAME, oracles=tuple(SEQUENCES))
+    if not _prepared(backend, result):
+        return result
+    for path in scriptfile.saved():
+        _replay(scriptfile.read(path), backend, result)
+        advance()
+    if examples:
+        outcome = machine.search(backend, examples, seed, advance)
+        result.generated = outcome.executed
+        if outcome.script is not None:
+            result.findings += save_sequence(outcome.script, outcome.findings)
+    return result
+
+
+def save_sequence(script: Script, findings: Sequence[Finding], folder: Path = SAVED) -> list[Finding]:
+    """Write a generated sequence with findings to a file, and return the findings pointing at it."""
+    path = folder / rounds.NAME / f"{findings[0].op}_{zlib.crc32(repr(script).encode()):08x}.yaml"
+    scriptfile.write(replace(script, why=f"Found by generated sequences:\n{findings[0].message}"), path)
+    return [replace(finding, saved=path, case="generated") for finding in findings]
+
+
+def _prepared(backend: Backend, result: OpResult) -> bool:
+    """Whether everything that sequences call on the backend is built; what does not compile is noted."""
+    try:
+        for op in filter(backend.has, rounds.ops()):
+            backend.prepare(op)
+    except BuildError as error:
+        result.findings.append(Finding(rounds.NAME, backend.name, "build", f"a kernel does not compile\n{error}"))
+        return False
+    return True
+
+
+def _replay(script: Script, backend: Backend, result: OpResult) -> None:
+    played = play(script, backend)
+    result.regressions += played.rounds > 0 or bool(played.findings)
+    result.findings += played.findings
+
+
+def kept(op: str) -> list[Path]:
+    """The files of an op's cases, or of the sequences."""
+    return scriptfile.saved() if op == rounds.NAME else casefile.regressions(op)
+
+
+def read(path: Path) -> Case | Script:
+    """What a file holds. Raises CaseError."""
+    document = casefile.document_of(path)
+    return scriptfile.parse(document, path) if scriptfile.is_sequence(document) else casefile.parse(document, path)
+
+
 def check_cases(paths: Iterable[Path], backend: Backend) -> list[OpResult]:
-    """Some case files, by op."""
+    """Some case files, by op; sequences together."""
     results: dict[str, OpResult] = {}
     for path in paths:
-        case = casefile.read(path)
+        case = read(path)
+        if isinstance(case, Script):
+            result = results.setdefault(rounds.NAME, OpResult(rounds.NAME, oracles=tuple(SEQUENCES)))
+            if _prepared(backend, result):
+                _replay(case, backend, result)
+            continue
         result = results.setdefault(case.op, OpResult(case.op))
         try:
             backend.prepare(case.op)

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from opgold import __version__
-from opgold.harness import casefile
+from opgold.harness import casefile, rounds
 from opgold.harness.backends.base import Backend, UnknownBackend
+from opgold.harness.locate import IncompleteOp
 from opgold.kernels.build import BuildError, MissingCompiler
 from opgold.reference import schema
 
@@ -33,7 +34,15 @@ class Unusable(Exception):
     """A request that cannot be met as it stands. The message says why and what to do."""
 
 
-USER_ERRORS = (schema.UnknownOp, UnknownBackend, casefile.CaseError, MissingCompiler, BuildError, Unusable)
+USER_ERRORS = (
+    schema.UnknownOp,
+    IncompleteOp,
+    UnknownBackend,
+    casefile.CaseError,
+    MissingCompiler,
+    BuildError,
+    Unusable,
+)
 
 Ops = Annotated[list[str] | None, typer.Argument(metavar="[OP]...", help="Ops; all of them if none is named.")]
 BackendName = Annotated[str, typer.Option("--backend", help="Where the kernels run.")]
@@ -69,9 +78,22 @@ def named(ops: list[str] | None) -> list[str]:
     return list(dict.fromkeys(ops or schema.ops()))
 
 
+def checked(ops: list[str] | None) -> list[str]:
+    """The ops named, and the sequences if they are; or all of both."""
+    if ops is None:
+        return [*schema.ops(), rounds.NAME]
+    only = [op for op in ops if op != rounds.NAME]
+    return (named(only) if only else []) + [rounds.NAME] * (len(only) < len(ops))
+
+
+Checked = Annotated[
+    list[str] | None, typer.Argument(metavar="[OP]...", help=f"Ops, {rounds.NAME} for sequences; all if none is named.")
+]
+
+
 @app.command()
 def check(
-    ops: Ops = None,
+    ops: Checked = None,
     backend: BackendName = "cuda-emu",
     examples: Annotated[int, typer.Option(min=0, help="Generated cases of each op.")] = 200,
     seed: Annotated[int, typer.Option(help="Which cases are generated.")] = 0,
@@ -85,14 +107,15 @@ def check(
         raise Unusable("--case runs the op that its file names; leave out the op")
     if json_file and not json_file.parent.is_dir():
         raise Unusable(f"--json {json_file}: there is no folder {json_file.parent}")
-    chosen = [] if case else named(ops)
+    chosen = [] if case else checked(ops)
     for path in case or ():
-        casefile.read(path)
+        engine.read(path)
     target = usable(backend)
     if case:
         results = engine.check_cases(case, target)
     else:
-        missing = [op for op in chosen if not target.has(op)]
+        parts = {op: rounds.ops() if op == rounds.NAME else [op] for op in chosen}
+        missing = [op for op in chosen if not any(map(target.has, parts[op]))]
         if ops and missing:
             raise Unusable(f"backend {backend} does not have {', '.join(missing)}")
         results = []
@@ -100,12 +123,21 @@ def check(
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
             present = [op for op in chosen if op not in missing]
-            total = sum(examples + len(casefile.regressions(op)) for op in present)
+            total = sum(examples + len(engine.kept(op)) for op in present)
             bar = progress.add_task("building kernels", total=total)
-            engine.prepare(present, target)
+            engine.prepare(
+                list(dict.fromkeys(part for op in present for part in parts[op] if target.has(part))), target
+            )
+
+            def advance() -> None:
+                progress.advance(bar)
+
             for op in present:
                 progress.update(bar, description=op)
-                results.append(engine.check_op(op, target, examples, seed, lambda: progress.advance(bar)))
+                if op == rounds.NAME:
+                    results.append(engine.check_sequences(target, examples, seed, advance))
+                else:
+                    results.append(engine.check_op(op, target, examples, seed, advance))
     executed = sum(result.executed for result in results)
     code = FINDINGS if not executed or any(result.findings for result in results) else 0
     report.show(Console(), results, backend, seed)
@@ -123,10 +155,13 @@ def list_ops() -> None:
 
 
 @app.command()
-def show(op: Annotated[str, typer.Argument(help="An op.")]) -> None:
-    """An op's contract, arguments, shapes, files and cases."""
+def show(op: Annotated[str, typer.Argument(help=f"An op, or {rounds.NAME}.")]) -> None:
+    """An op's contract, arguments, shapes, files and cases; or the sequences."""
     from opgold.harness import show as pages
 
+    if op == rounds.NAME:
+        pages.sequences(Console())
+        return
     pages.page(Console(), schema.load(op))
 
 
@@ -168,12 +203,13 @@ def docs(folder: Annotated[Path, typer.Argument(help="Where the pages go.", exis
 @cases_app.command("check")
 def case_check(files: Annotated[list[Path], typer.Argument(help="Case files.")]) -> None:
     """Read case files and hold the golden model to them; runs no kernel."""
+    from opgold.harness import check as engine
     from opgold.harness.report import show_finding
     from opgold.harness.show import judge_case
 
     console, failed = Console(), False
     for path in files:
-        verdict, findings = judge_case(casefile.read(path))
+        verdict, findings = judge_case(engine.read(path))
         console.print(f"{path}: {verdict}", highlight=False, markup=False, soft_wrap=True)
         for finding in findings:
             show_finding(console, finding)

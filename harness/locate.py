@@ -14,9 +14,18 @@ from opgold.harness.case import Case
 LENGTHS = ("seq_lens_this_time", "seq_len")
 
 
+class IncompleteOp(ValueError):
+    """An op that has a golden model and lacks one of its other files."""
+
+
 def strategy(op: str) -> ModuleType:
-    """The strategy module of an op."""
-    return importlib.import_module(f"opgold.cases.{op}")
+    """The strategy module of an op. Raises IncompleteOp."""
+    try:
+        return importlib.import_module(f"opgold.cases.{op}")
+    except ModuleNotFoundError as error:
+        if error.name != f"opgold.cases.{op}":
+            raise
+        raise IncompleteOp(f"op {op} has a golden model and no strategy: write cases/{op}.py") from error
 
 
 def slot_of(case: Case, argument: str, index: tuple[int, ...]) -> str | None:

@@ -23,7 +23,7 @@ def oracle_table() -> str:
     """Every oracle: what it asks, what it catches, whose fault it shows, and whether hostile inputs suspend it."""
     rows = ["| oracle | asks | catches | judges | on hostile inputs |", "|---|---|---|---|---|"]
     for name, module in oracles.ALL.items():
-        judges = "golden model" if name in oracles.GOLDEN else "kernel"
+        judges = "golden model" if name in oracles.GOLDEN else "kernel" if name in oracles.KERNEL else "both"
         hostile = "yes" if name in (*oracles.HOSTILE, "refusal") else "no"
         rows.append(f"| {name} | {inspect.getdoc(module)} | {module.CATCHES} | {judges} | {hostile} |")
     return "\n".join(["# Oracles\n", GENERATED, *rows, ""])

@@ -1,8 +1,8 @@
 """pytest plugin: options, and parametrisation over ops, backends and regression cases.
 
 A test that takes `opgold_backend` and `opgold_case` runs once for each backend and regression case; one that takes
-`opgold_backend` and `opgold_op`, once for each backend and op. A backend that cannot run here is skipped with its
-reason, and fails under `--opgold-require`.
+`opgold_backend` and `opgold_op`, once for each backend and op; with `opgold_sequence`, for each kept sequence. A
+backend that cannot run here is skipped with its reason, and fails under `--opgold-require`.
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(
             "opgold_case", [path for _, path in paths], ids=[f"{op}-{path.stem}" for op, path in paths], indirect=True
         )
+    elif "opgold_sequence" in wanted:
+        from opgold.harness.rounds import scriptfile
+
+        kept = scriptfile.saved()
+        metafunc.parametrize("opgold_sequence", kept, ids=[path.stem for path in kept], indirect=True)
     elif "opgold_op" in wanted:
         metafunc.parametrize("opgold_op", schema.ops(), indirect=True)
 
@@ -77,6 +82,18 @@ def opgold_case(request: pytest.FixtureRequest, opgold_backend: Any) -> Any:
     path: Path = request.param
     _present(request, opgold_backend, path.parent.name)
     return casefile.read(path)
+
+
+@pytest.fixture
+def opgold_sequence(request: pytest.FixtureRequest, opgold_backend: Any) -> Any:
+    """A kept sequence, all of whose ops the backend has."""
+    from opgold.harness import rounds
+    from opgold.harness.rounds import scriptfile
+
+    script = scriptfile.read(request.param)
+    for op in rounds.OPS[script.form]:
+        _present(request, opgold_backend, op)
+    return script
 
 
 def _present(request: pytest.FixtureRequest, backend: Any, op: str) -> str:

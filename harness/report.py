@@ -16,7 +16,7 @@ from opgold.harness.oracles import ALL
 
 
 def table(results: Sequence[OpResult], backend: str, width: int) -> Table:
-    """Ops by oracles: a dot where an oracle is content, else its number of findings.
+    """Ops by oracles: a dot where an oracle is content, else its number of findings; blank where it does not look.
 
     Where `width` columns do not hold the oracles' names side by side, they stand upright.
     """
@@ -32,7 +32,8 @@ def table(results: Sequence[OpResult], backend: str, width: int) -> Table:
         cells = []
         for oracle in ALL:
             count = sum(finding.oracle == oracle for finding in result.findings)
-            cells.append(f"[bold red]{count}[/]" if count else "[green]·[/]" if result.executed else " ")
+            looked = result.executed and oracle in result.oracles
+            cells.append(f"[bold red]{count}[/]" if count else "[green]·[/]" if looked else " ")
         shown.add_row(result.op, str(result.executed), *cells)
     return shown
 

@@ -15,11 +15,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from opgold.cases.sample import Sample
-from opgold.harness import casefile
+from opgold.harness import casefile, rounds
 from opgold.harness.case import Case, Expected
 from opgold.harness.finding import Finding
 from opgold.harness.locate import strategy
 from opgold.harness.oracles import GOLDEN
+from opgold.harness.rounds import scriptfile
+from opgold.harness.rounds.play import play
+from opgold.harness.rounds.script import Script
 from opgold.harness.runner import Trial, run_golden
 from opgold.kernels import build
 from opgold.reference import schema
@@ -34,12 +37,26 @@ class _NoBackend:
 def overview() -> Table:
     """One line an op: its contract's first line, and how many regression cases are kept."""
     shown = Table(header_style="bold", box=None)
-    for column in ("op", "cases", "contract"):
-        shown.add_column(column)
+    shown.add_column("op", no_wrap=True)
+    shown.add_column("cases", justify="right")
+    shown.add_column("contract")
     for op in schema.ops():
         summary = (inspect.getdoc(schema.load(op).model) or "").partition("\n")[0]
         shown.add_row(op, str(len(casefile.regressions(op))), summary)
+    shown.add_row(rounds.NAME, str(len(scriptfile.saved())), inspect.getdoc(rounds))
     return shown
+
+
+def sequences(console: Console) -> None:
+    """The ops that sequences call, and the sequences that are kept."""
+    console.print(f"[bold]{rounds.NAME}[/]\n\n  {inspect.getdoc(rounds)}", highlight=False)
+    for form, ops in rounds.OPS.items():
+        console.print(f"\n[bold]{form}[/]\n  {', '.join(ops)}", highlight=False, soft_wrap=True)
+    console.print("\n[bold]sequences[/]")
+    kept = Table.grid(padding=(0, 2))
+    for path in scriptfile.saved():
+        kept.add_row(f"  {path.stem}", escape(_first_sentence(scriptfile.read(path).why)))
+    console.print(kept, highlight=False)
 
 
 def page(console: Console, signature: schema.Signature) -> None:
@@ -75,8 +92,11 @@ def _first_sentence(text: str) -> str:
     return " ".join(text.split()).partition(". ")[0]
 
 
-def judge_case(case: Case) -> tuple[str, list[Finding]]:
-    """What a case is, in words, and the golden model's findings on it."""
+def judge_case(case: Case | Script) -> tuple[str, list[Finding]]:
+    """What a case or sequence is, in words, and the golden model's findings on it."""
+    if isinstance(case, Script):
+        played = play(case)
+        return f"{case.form} sequence of {len(case.steps)} steps, {played.rounds} rounds played", played.findings
     trial = Trial(case, run_golden(case), _NoBackend(), [])  # type: ignore[arg-type]
     findings = [finding for oracle in GOLDEN.values() for finding in oracle.check(trial)]
     if case.refused is not None:
@@ -109,7 +129,7 @@ def _small(op: str) -> Sample:
         return bool(slots) and min(slots) >= 2 and bool(told) and all(told)
 
     settings = hypothesis.settings(
-        max_examples=500,
+        max_examples=200,
         database=None,
         deadline=None,
         derandomize=True,

@@ -1,6 +1,7 @@
 """Oracles, functions from a trial to findings. Each module's first line is what it asks, `CATCHES` what it finds.
 
-Those in GOLDEN judge the golden model alone and need no run of a backend; those in KERNEL judge a backend's runs.
+Those in GOLDEN judge the golden model alone and need no run of a backend; those in KERNEL judge a backend's runs. The
+one in SEQUENCES is asked at every op of a sequence, by `opgold.harness.rounds`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from opgold.harness.oracles import (
     race,
     refusal,
     schedule,
+    sequence,
     uninitialised,
     values,
 )
@@ -40,7 +42,8 @@ KERNEL: dict[str, ModuleType] = {
     "launch": launch,
 }
 HOSTILE = ("inputs", "bounds", "race", "overflow", "launch")  # what still holds when the inputs break the contract
-ALL = GOLDEN | KERNEL
+SEQUENCES: dict[str, ModuleType] = {"sequence": sequence}
+ALL = GOLDEN | KERNEL | SEQUENCES
 
 
 def judge(trial: Trial) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ import pytest
 
 from opgold.harness import backends, casefile, cli
 from opgold.harness.backends.golden import GoldenBackend
+from opgold.harness.show import example, judge_case
 from opgold.reference import schema
 
 CASE = next(p for p in casefile.regressions("get_padding_offset") if p.stem == "capacity_above_need")
@@ -102,12 +103,18 @@ def test_list_show_doctor(opgold):
 
 
 @pytest.mark.parametrize("op", schema.ops())
-def test_new_case_is_valid_and_clean(opgold, tmp_path, op):
+def test_example_is_valid_and_has_literal_values(tmp_path, op):
     path = tmp_path / "new.yaml"
-    assert opgold("case", "new", op, "--out", path).returncode == 0
-    checked = opgold("case", "check", path)
-    assert checked.returncode == 0, checked.stdout
-    assert "literal values of" in checked.stdout
-    again = opgold("case", "new", op, "--out", path)
+    casefile.write(example(op), path)
+    verdict, findings = judge_case(casefile.read(path))
+    assert findings == []
+    assert "literal values of" in verdict
+
+
+def test_new_case_is_written_once(opgold, tmp_path):
+    path = tmp_path / "new.yaml"
+    assert opgold("case", "new", "rebuild_padding", "--out", path).returncode == 0
+    assert opgold("check", "--case", path).returncode == 0
+    again = opgold("case", "new", "rebuild_padding", "--out", path)
     assert again.returncode == 2
     assert "exists" in again.stderr

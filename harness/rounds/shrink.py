@@ -1,0 +1,104 @@
+"""Makes a sequence that has a finding as short as it can be while it has that finding."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from opgold.harness.finding import Finding
+from opgold.harness.rounds.account import Account
+from opgold.harness.rounds.script import Block, Insert, Resume, Round, Script, ScriptError, Step, Turn
+
+Given = TypeVar("Given", Turn, Insert)
+SECONDS = 20.0  # a kernel that hangs costs seconds a try
+
+
+def shrink(
+    script: Script, findings: list[Finding], play: Callable[[Script], list[Finding]]
+) -> tuple[Script, list[Finding]]:
+    """The shortest sequence found from `script` whose first finding is of the same kind, and its findings."""
+    wanted, deadline = findings[0].kind, time.monotonic() + SECONDS
+    smaller = True
+    while smaller:
+        smaller = False
+        for candidate in _simpler(script):
+            if time.monotonic() > deadline:
+                return script, findings
+            found = play(candidate) if _lawful(candidate) else []
+            if found and found[0].kind == wanted:
+                script, findings, smaller = candidate, found, True
+                break
+    return script, findings
+
+
+def _lawful(script: Script) -> bool:
+    try:
+        Account.rehearse(script)
+    except ScriptError:
+        return False
+    return True
+
+
+def _simpler(script: Script) -> Iterator[Script]:
+    """Sequences with one thing less in them, the greatest cuts first."""
+    steps = script.steps
+    for slot in sorted({step.slot for step in steps if isinstance(step, Insert)}):
+        yield replace(script, steps=tuple(_without_slot(steps, slot)))
+    for size in (16, 8, 4, 2, 1):
+        for start in range(len(steps) - size, -1, -1):
+            yield replace(script, steps=steps[:start] + steps[start + size :])
+    for first, step in enumerate(steps):
+        if isinstance(step, Block):
+            for last in range(first + 1, len(steps)):
+                if isinstance(steps[last], Resume):
+                    yield replace(script, steps=steps[:first] + steps[first + 1 : last] + steps[last + 1 :])
+    for number, step in enumerate(steps):
+        for easier in _easier(step):
+            yield replace(script, steps=(*steps[:number], easier, *steps[number + 1 :]))
+    for slots in range(1, script.slots):
+        yield replace(script, slots=slots)
+    for model_steps in range(1, script.model_steps):
+        yield replace(script, model_steps=model_steps)
+    used = sorted({step.slot for step in steps if isinstance(step, Insert)})
+    if used != list(range(len(used))):
+        yield replace(script, steps=tuple(_renumbered(step, used.index) for step in steps))
+
+
+def _without_slot(steps: tuple[Step, ...], slot: int) -> Iterator[Step]:
+    for step in steps:
+        if isinstance(step, Round):
+            yield Round({s: turn for s, turn in step.turns.items() if s != slot})
+        elif step.slot != slot:
+            yield step
+
+
+def _renumbered(step: Step, number_of: Callable[[int], int]) -> Step:
+    if isinstance(step, Round):
+        return Round({number_of(slot): turn for slot, turn in step.turns.items()})
+    return replace(step, slot=number_of(step.slot))
+
+
+def _easier(step: Step) -> Iterator[Step]:
+    """A step with less in it: fields at their defaults, smaller numbers."""
+    if isinstance(step, Round):
+        for slot, turn in step.turns.items():
+            others = {s: t for s, t in step.turns.items() if s != slot}
+            yield Round(others)
+            for easier in _with_defaults(turn):
+                yield Round({**step.turns, slot: easier})
+            if turn.accept > 2:
+                yield Round({**step.turns, slot: replace(turn, accept=turn.accept - 1)})
+    elif isinstance(step, Insert):
+        yield from _with_defaults(step)
+        for prompt in range(1, step.prompt):
+            yield replace(step, prompt=prompt)
+
+
+def _with_defaults(of: Given) -> Iterator[Given]:
+    """`of` with one more field at its default."""
+    for f in fields(of):
+        if f.name not in ("slot", "prompt") and getattr(of, f.name) != f.default:
+            changes: dict[str, Any] = {f.name: f.default}
+            yield replace(of, **changes)

@@ -1,0 +1,73 @@
+// pre_cache_len_concat: key lengths, and the tiles of cached keys, of the slots that run tokens.
+#include "bindings/export.h"
+#include "segments.cuh"
+
+namespace opgold {
+namespace {
+
+struct CachedKeys {
+  const int32_t* seq_lens_decoder;
+  const int32_t* seq_lens_this_time;
+  int64_t bsz;
+  uint32_t block_size;
+  int32_t* cu_seqlens_k;
+  int32_t* batch_ids;
+  int32_t* tile_ids;
+  int64_t tiles;
+  int32_t* num_blocks;
+  int32_t* kv_token_num;
+
+  // Keys, and tiles of cached ones.
+  __device__ Span span(int64_t slot) const {
+    const uint32_t tokens = seq_lens_this_time[slot], before = seq_lens_decoder[slot];
+    const uint32_t cached = tokens != 0 ? before : 0;
+    return {cached + tokens, cached / block_size + (cached % block_size != 0)};
+  }
+};
+
+__global__ void __launch_bounds__(kThreads) list_tiles(CachedKeys keys) {
+  __shared__ SpanTable table;
+  const int64_t stride = int64_t(gridDim.x) * kThreads;
+  int64_t tile = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  const auto span = [&](int64_t slot) { return keys.span(slot); };
+  const Span all = for_each_chunk(span, keys.bsz, table, [&](int64_t first, int slots) {
+    const int64_t end = table.starts[slots].emitted;
+    for (; tile < end && tile < keys.tiles; tile += stride) {
+      const int slot = table.slot_at(static_cast<uint32_t>(tile), slots);
+      keys.batch_ids[tile] = static_cast<int32_t>(first + slot);
+      keys.tile_ids[tile] = static_cast<int32_t>(tile - table.starts[slot].emitted);
+    }
+    if (blockIdx.x == 0)
+      for (int slot = threadIdx.x; slot < slots; slot += kThreads)
+        keys.cu_seqlens_k[first + slot + 1] = static_cast<int32_t>(table.starts[slot + 1].consumed);
+  });
+  for (; tile < keys.tiles; tile += stride) keys.batch_ids[tile] = keys.tile_ids[tile] = -1;
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    keys.cu_seqlens_k[0] = 0;
+    *keys.num_blocks = static_cast<int32_t>(all.emitted);
+    *keys.kv_token_num = static_cast<int32_t>(all.consumed);
+  }
+}
+
+void pre_cache_len_concat(Stream stream, Tensor<const int32_t, 1> seq_lens_decoder,
+                          Tensor<const int32_t, 1> seq_lens_this_time, Tensor<int32_t, 1> cu_seqlens_k,
+                          Tensor<int32_t, 1> batch_ids, Tensor<int32_t, 1> tile_ids, Tensor<int32_t, 1> num_blocks,
+                          Tensor<int32_t, 1> kv_token_num, int64_t /*max_dec_len*/, int64_t block_size) {
+  const int64_t bsz = seq_lens_this_time.shape[0], tiles = batch_ids.shape[0];
+  seq_lens_decoder.require(0, bsz, "slots of seq_lens_this_time");
+  cu_seqlens_k.require(0, bsz + 1, "slots of seq_lens_this_time, and 1");
+  tile_ids.require(0, tiles, "entries of batch_ids");
+  num_blocks.require(0, 1, "a count");
+  kv_token_num.require(0, 1, "a count");
+  if (block_size < 1) throw ArgumentError("block_size", block_size, ", expected at least 1");
+  const uint32_t size = block_size < INT32_MAX ? static_cast<uint32_t>(block_size) : uint32_t(INT32_MAX);
+  list_tiles<<<summing_blocks(blocks_for(tiles)), kThreads, 0, stream>>>(
+      CachedKeys{seq_lens_decoder.data, seq_lens_this_time.data, bsz, size, cu_seqlens_k.data, batch_ids.data,
+                 tile_ids.data, tiles, num_blocks.data, kv_token_num.data});
+  check_launch("pre_cache_len_concat");
+}
+
+}  // namespace
+}  // namespace opgold
+
+OPGOLD_EXPORT(pre_cache_len_concat, opgold::pre_cache_len_concat)
