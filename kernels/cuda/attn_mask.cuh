@@ -1,8 +1,8 @@
 // What the two forms of update_attn_mask_offsets share: one launch with two kinds of blocks.
 //
-// In a slot block each warp does one decode slot: its tokens, and its state. In a token block each thread does one token
-// of any other kind. A token's owner is the same for both, so that exactly one thread writes it whatever cu_seqlens_q
-// holds, and a slot's state is read and written by one warp alone. Loads that wait for each other are most of this op's
+// In a slot block kLanes threads do one decode slot: its tokens, and its state. In a token block each thread does one
+// token of any other kind. A token's owner is the same for both, so that exactly one thread writes it whatever
+// cu_seqlens_q holds, and a slot's state is read and written by its own threads alone. Loads that wait for each other are most of this op's
 // time: for few slots, a block first takes what it must know of all of them into shared memory, at once.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace opgold {
 
-constexpr int kWarp = 32;
-constexpr int kSlotsPerBlock = kThreads / kWarp;
+constexpr int kLanes = 8;  // threads that do a decode slot
+constexpr int kSlotsPerBlock = kThreads / kLanes;
 constexpr int kStagedSlots = 1024;
 
 // The inputs that no form of the op writes.
@@ -26,6 +26,7 @@ struct MaskBatch {
   int64_t bsz;
   int64_t tokens;
   int64_t max_len;
+  bool paired;  // attn_mask_offsets is aligned for a store of both ends
 };
 
 enum class Kind : uint8_t { kNone, kPrefill, kDecode };
@@ -76,13 +77,14 @@ struct Owners {
   const int32_t* starts;
   const Kind* kinds = nullptr;  // null: not staged
   bool consistent = false;      // staged, and the prefix sums are those of the lengths: slots' ranges do not overlap
+  bool all_decode = false;      // consistent, and every token is a decode slot's
 
   // Both constructors are barriers for the whole block. `first` is the slot of the thread's own number, if there is one.
   __device__ explicit Owners(const MaskBatch& batch) : batch(batch), starts(batch.cu_seqlens_q) { __syncthreads(); }
   __device__ Owners(const MaskBatch& batch, const Slot& first, Stage& stage)
       : batch(batch), starts(stage.starts), kinds(stage.kinds) {
     const int bsz = static_cast<int>(batch.bsz);
-    bool sound = true;
+    bool sound = true, decode = true;
     Slot slot = first;
     for (int b = threadIdx.x; b < bsz; b += kThreads) {
       if (b >= kThreads) slot = Slot(batch, b);
@@ -90,8 +92,10 @@ struct Owners {
       stage.kinds[b] = slot.kind();
       if (b + 1 == bsz) stage.starts[bsz] = slot.behind;
       sound &= slot.consistent();
+      decode &= slot.length == 0 || slot.kind() == Kind::kDecode;
     }
-    consistent = __syncthreads_and(sound);
+    all_decode = __syncthreads_and(sound && decode);
+    consistent = all_decode || __syncthreads_and(sound);
   }
 
   // For a batch with slots.
@@ -108,7 +112,7 @@ struct Owners {
 };
 
 // A slot's generation modes, one row of `width` a slot. Rows of prefilling slots are only read, those of decoding ones are
-// their warp's.
+// their threads'.
 struct DecodeStates {
   int32_t* data;
   int64_t width;
@@ -119,9 +123,9 @@ struct DecodeStates {
 // Sums of values from data wrap.
 __device__ inline int32_t wrapping_sum(int32_t a, int64_t b) { return int32_t(uint32_t(a) + uint32_t(b)); }
 
-__device__ inline void write_range(int32_t* attn_mask_offsets, int64_t token, int32_t end) {
+__device__ inline void write_range(const MaskBatch& batch, int32_t* attn_mask_offsets, int64_t token, int32_t end) {
   int32_t* range = attn_mask_offsets + 2 * token;
-  if (reinterpret_cast<uintptr_t>(range) % sizeof(int2) == 0) {
+  if (batch.paired) {
     *reinterpret_cast<int2*>(range) = make_int2(0, end);
   } else {
     range[0] = 0;
@@ -137,9 +141,9 @@ __device__ void decode_slot(const MaskBatch& batch, const Owners& owners, const 
   const int64_t first = range.start < 0 ? 0 : range.start;
   const int64_t behind = range.start + range.length;
   const int64_t end = behind < batch.tokens ? behind : batch.tokens;
-  for (int64_t token = first + lane; token < end; token += kWarp)
+  for (int64_t token = first + lane; token < end; token += kLanes)
     if (owners.consistent || owners.of(token) == slot)
-      write_range(attn_mask_offsets, token, wrapping_sum(base, token - range.start + 1));
+      write_range(batch, attn_mask_offsets, token, wrapping_sum(base, token - range.start + 1));
   state.advance(slot, kept, range.length, lane);
 }
 
@@ -154,7 +158,9 @@ __device__ inline int32_t prefill_end(const MaskBatch& batch, const DecodeStates
 __device__ inline void other_token(const MaskBatch& batch, const Owners& owners, const DecodeStates& states,
                                    int64_t token, int32_t* attn_mask_offsets) {
   int32_t end = 0;
-  if (batch.bsz > 0) {
+  if (owners.all_decode) {
+    if (token < owners.starts[batch.bsz]) return;
+  } else if (batch.bsz > 0) {
     const int owner = owners.of(token);
     const Range range = owners.range(owner);
     const int64_t index = token - range.start;
@@ -162,7 +168,7 @@ __device__ inline void other_token(const MaskBatch& batch, const Owners& owners,
     if (inside && range.kind == Kind::kDecode) return;
     if (inside && range.kind == Kind::kPrefill) end = prefill_end(batch, states, owner, index);
   }
-  write_range(attn_mask_offsets, token, end);
+  write_range(batch, attn_mask_offsets, token, end);
 }
 
 // The first `slot_blocks` blocks are for slots, the others for tokens.
@@ -171,12 +177,12 @@ __global__ void __launch_bounds__(kThreads)
     update_masks(MaskBatch batch, State state, unsigned slot_blocks, int32_t* attn_mask_offsets) {
   __shared__ Stage stage;
   const bool for_slots = blockIdx.x < slot_blocks;
-  const int64_t slot = blockIdx.x * int64_t(kSlotsPerBlock) + threadIdx.x / kWarp;
-  const int lane = threadIdx.x % kWarp;
+  const int64_t slot = blockIdx.x * int64_t(kSlotsPerBlock) + threadIdx.x / kLanes;
+  const int lane = threadIdx.x % kLanes;
   const Slot first = kStaged && threadIdx.x < batch.bsz ? Slot(batch, threadIdx.x) : Slot();
   typename State::Kept kept{};
   if (for_slots && slot < batch.bsz) kept = state.read(slot, lane);
-  const Owners owners = kStaged ? Owners(batch, first, stage) : Owners(batch);  // a barrier: the warp has read its state
+  const Owners owners = kStaged ? Owners(batch, first, stage) : Owners(batch);  // a barrier: a slot's threads have read its state
   if (for_slots) {
     if (slot >= batch.bsz) return;
     const Range range = owners.range(slot);
@@ -189,7 +195,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // `State` has `states`, read(slot, lane), which asks for what a lane must know of a slot's state, with `base()`, the end
-// before the first token's, and advance(slot, kept, length, lane), which the slot's whole warp calls once, after a barrier.
+// before the first token's, and advance(slot, kept, length, lane), which all threads of the slot call once, after a barrier.
 template <class State>
 void launch_update_masks(const char* op, Stream stream, Tensor<const int64_t, 1> ids_remove_padding,
                          Tensor<const int32_t, 1> seq_lens_this_time, Tensor<const int32_t, 1> seq_lens_encoder,
@@ -214,12 +220,15 @@ void launch_update_masks(const char* op, Stream stream, Tensor<const int64_t, 1>
                         is_block_step.data,
                         bsz,
                         tokens,
-                        attn_mask_offsets_full.shape[1]};
+                        attn_mask_offsets_full.shape[1],
+                        reinterpret_cast<uintptr_t>(attn_mask_offsets.data) % sizeof(int2) == 0};
   const unsigned slot_blocks = static_cast<unsigned>((bsz + kSlotsPerBlock - 1) / kSlotsPerBlock);
   const unsigned blocks = slot_blocks + static_cast<unsigned>((tokens + kThreads - 1) / kThreads);
   if (blocks == 0) return;
-  const auto kernel = bsz <= kStagedSlots ? update_masks<true, State> : update_masks<false, State>;
-  kernel<<<blocks, kThreads, 0, stream>>>(batch, state, slot_blocks, attn_mask_offsets.data);
+  if (bsz > 0 && bsz <= kStagedSlots)
+    update_masks<true><<<blocks, kThreads, 0, stream>>>(batch, state, slot_blocks, attn_mask_offsets.data);
+  else
+    update_masks<false><<<blocks, kThreads, 0, stream>>>(batch, state, slot_blocks, attn_mask_offsets.data);
   check_launch(op);
 }
 

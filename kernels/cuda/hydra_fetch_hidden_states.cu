@@ -5,6 +5,7 @@
 namespace opgold {
 namespace {
 
+constexpr int kThreads = 256;
 constexpr unsigned kNone = UINT32_MAX;
 
 struct Offsets {
@@ -20,7 +21,7 @@ struct Offsets {
     __syncthreads();
     bool unused = false;
 #pragma unroll 4
-    for (unsigned row = threadIdx.x; row < rows; row += kRowThreads) {
+    for (unsigned row = threadIdx.x; row < rows; row += kThreads) {
       const int64_t offset = output_padding_offset[row];
       unused |= offset != 0 && row < place;
       if (row + offset == place) {
@@ -34,14 +35,14 @@ struct Offsets {
 };
 
 template <class Element>
-__global__ void __launch_bounds__(kRowThreads)
+__global__ void __launch_bounds__(kThreads)
     fetch_rows(Offsets offsets, const int32_t* accept_token_num, const Element* states, Element* out, int64_t width,
                RowSplit split) {
   __shared__ unsigned moved, kept;
   const int64_t slot = blockIdx.x, accepted = accept_token_num[slot];
-  unsigned row = kNone;
-  if (accepted > 0 && accepted <= offsets.max_seq_length)
-    row = offsets.row_at(slot * offsets.max_seq_length + accepted - 1, moved, kept);
+  const bool within = accepted > 0 && accepted <= offsets.max_seq_length;
+  const int64_t place = within ? slot * offsets.max_seq_length + accepted - 1 : -1;  // no row stands at -1
+  const unsigned row = offsets.row_at(place, moved, kept);
   write_chunks(row == kNone ? nullptr : states + row * width, out + slot * width, width, split);
 }
 
@@ -58,11 +59,11 @@ void fetch_hidden_states(Stream stream, Tensor<const T, 2> output_hidden_states,
   if (max_seq_length < 1 || max_seq_length > INT32_MAX)
     throw ArgumentError("max_seq_length", max_seq_length, ", expected 1 to ", INT32_MAX);
   if (bsz == 0 || width == 0) return;
-  RowSplit split = RowSplit::of_bytes(width * int64_t(sizeof(Element)));
-  if (split.lanes < kRowThreads) split = {kRowThreads, 1};
+  RowSplit split = RowSplit::of_bytes(width * int64_t(sizeof(Element)), kThreads);
+  if (split.lanes < kThreads) split = {kThreads, kThreads, 1};
   const auto reachable = static_cast<unsigned>(rows < INT32_MAX ? rows : INT32_MAX);  // by places of int32
   const dim3 grid(static_cast<unsigned>(bsz), split.grid_chunks());
-  fetch_rows<<<grid, kRowThreads, 0, stream>>>(
+  fetch_rows<<<grid, kThreads, 0, stream>>>(
       Offsets{output_padding_offset.data, reachable, max_seq_length}, accept_token_num.data,
       reinterpret_cast<const Element*>(output_hidden_states.data), reinterpret_cast<Element*>(out.data), width, split);
   check_launch("hydra_fetch_hidden_states");

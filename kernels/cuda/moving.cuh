@@ -6,8 +6,6 @@
 
 namespace opgold {
 
-static_assert(kRowThreads == kThreads);
-
 // What a launch moves. `Slots` has span(slot), and kLast: whether a slot that writes a row writes the last it reads,
 // rather than as many as it writes from the first on.
 template <class Element, class Slots>
@@ -60,7 +58,7 @@ void launch_move(Stream stream, const char* op, const Slots& slots, int64_t bsz,
   const Move<Element, Slots> move{slots,        bsz,   reinterpret_cast<const Element*>(input.data), input.shape[0],
                                   reinterpret_cast<Element*>(out.data), out.shape[0] < most ? out.shape[0] : most,
                                   width,        zero_rest, count.data};
-  const RowSplit split = RowSplit::of_bytes(width * int64_t(sizeof(Element)));
+  const RowSplit split = RowSplit::of_bytes(width * int64_t(sizeof(Element)), kThreads);
   const int64_t groups = up_to_multiple(width == 0 ? 0 : move.rows, split.rows_per_block());
   const dim3 grid(static_cast<unsigned>(summing_blocks(groups)), split.grid_chunks() < 1 ? 1 : split.grid_chunks());
   move_rows<<<grid, kThreads, 0, stream>>>(move, split);

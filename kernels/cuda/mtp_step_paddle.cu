@@ -7,23 +7,20 @@
 namespace opgold {
 namespace {
 
-constexpr int kSlots = 512;  // threads, and slots that are looked at together
+constexpr int kSlots = 256;  // threads, and slots that are looked at together
 constexpr int kLanes = 32;
 
 // Sums over slots: blocks that they give back, and blocks that they need.
 struct Blocks {
   uint64_t freed;
   uint64_t needed;
-};
-struct AddBlocks {
-  __device__ Blocks operator()(const Blocks& a, const Blocks& b) const {
-    return {a.freed + b.freed, a.needed + b.needed};
-  }
+
+  __device__ Blocks operator+(const Blocks& other) const { return {freed + other.freed, needed + other.needed}; }
 };
 struct Larger {
   __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a < b ? b : a; }
 };
-using BlockSums = cub::BlockScan<Blocks, kSlots, cub::BLOCK_SCAN_WARP_SCANS>;
+using BlockSums = cub::BlockScan<uint64_t, kSlots, cub::BLOCK_SCAN_WARP_SCANS>;
 using Argmax = cub::BlockReduce<uint64_t, kSlots>;
 
 // A slot's blocks of its row of block_tables, and what is to be done with it.
@@ -110,12 +107,17 @@ __device__ uint64_t next_victim(const Batch& batch, uint64_t than, Shared& share
   return shared.victim;
 }
 
-// Sums over all slots before the thread's own of the chunk, and over the whole chunk.
+// Sums over all slots before the thread's own of the chunk, and over the whole chunk. Both are scanned as one number:
+// a chunk needs at most kSlots blocks.
 __device__ Blocks scan(const Slot& slot, Shared& shared, Blocks& total) {
-  Blocks before;
-  BlockSums(shared.storage.sums).ExclusiveScan(slot.blocks(), before, Blocks{0, 0}, AddBlocks{}, total);
+  constexpr int kNeededBits = 16;
+  const Blocks own = slot.blocks();
+  uint64_t before, all;
+  BlockSums(shared.storage.sums).ExclusiveSum(own.freed << kNeededBits | own.needed, before, all);
   __syncthreads();
-  return before;
+  const auto parted = [](uint64_t sums) { return Blocks{sums >> kNeededBits, sums & ((1u << kNeededBits) - 1)}; };
+  total = parted(all);
+  return parted(before);
 }
 
 // Gives back the blocks of the ended slots of a chunk: a warp takes one of its 32 slots after the other.
@@ -169,7 +171,7 @@ __global__ void __launch_bounds__(kSlots) step(Batch batch) {
     Blocks total;
     slot = batch.slot(seen + threadIdx.x);
     before = scan(slot, shared, total);
-    sum = AddBlocks{}(sum, total);
+    sum = sum + total;
     seen += kSlots;
   } while (seen < batch.bsz);
   uint64_t last = UINT64_MAX, free = kept + sum.freed;

@@ -21,14 +21,17 @@ struct CachedKeys {
   __device__ Span span(int64_t slot) const {
     const uint32_t tokens = seq_lens_this_time[slot], before = seq_lens_decoder[slot];
     const uint32_t cached = tokens != 0 ? before : 0;
-    return {cached + tokens, cached / block_size + (cached % block_size != 0)};
+    const uint32_t full = cached / block_size;
+    return {cached + tokens, full + (full * block_size != cached)};
   }
 };
 
+// The first block writes the sums, the others the tiles.
 __global__ void __launch_bounds__(kThreads) list_tiles(CachedKeys keys) {
   __shared__ SpanTable table;
-  const int64_t stride = int64_t(gridDim.x) * kThreads;
-  int64_t tile = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  const bool sums = blockIdx.x == 0;
+  const int64_t stride = int64_t(gridDim.x - 1) * kThreads;
+  int64_t tile = sums ? keys.tiles : int64_t(blockIdx.x - 1) * kThreads + threadIdx.x;
   const auto span = [&](int64_t slot) { return keys.span(slot); };
   const Span all = for_each_chunk(span, keys.bsz, table, [&](int64_t first, int slots) {
     const int64_t end = table.starts[slots].emitted;
@@ -37,12 +40,12 @@ __global__ void __launch_bounds__(kThreads) list_tiles(CachedKeys keys) {
       keys.batch_ids[tile] = static_cast<int32_t>(first + slot);
       keys.tile_ids[tile] = static_cast<int32_t>(tile - table.starts[slot].emitted);
     }
-    if (blockIdx.x == 0)
+    if (sums)
       for (int slot = threadIdx.x; slot < slots; slot += kThreads)
         keys.cu_seqlens_k[first + slot + 1] = static_cast<int32_t>(table.starts[slot + 1].consumed);
   });
   for (; tile < keys.tiles; tile += stride) keys.batch_ids[tile] = keys.tile_ids[tile] = -1;
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
+  if (sums && threadIdx.x == 0) {
     keys.cu_seqlens_k[0] = 0;
     *keys.num_blocks = static_cast<int32_t>(all.emitted);
     *keys.kv_token_num = static_cast<int32_t>(all.consumed);
@@ -61,7 +64,7 @@ void pre_cache_len_concat(Stream stream, Tensor<const int32_t, 1> seq_lens_decod
   kv_token_num.require(0, 1, "a count");
   if (block_size < 1) throw ArgumentError("block_size", block_size, ", expected at least 1");
   const uint32_t size = block_size < INT32_MAX ? static_cast<uint32_t>(block_size) : uint32_t(INT32_MAX);
-  list_tiles<<<summing_blocks(blocks_for(tiles)), kThreads, 0, stream>>>(
+  list_tiles<<<1 + summing_blocks(blocks_for(tiles)), kThreads, 0, stream>>>(
       CachedKeys{seq_lens_decoder.data, seq_lens_this_time.data, bsz, size, cu_seqlens_k.data, batch_ids.data,
                  tile_ids.data, tiles, num_blocks.data, kv_token_num.data});
   check_launch("pre_cache_len_concat");

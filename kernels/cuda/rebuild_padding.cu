@@ -78,8 +78,8 @@ void rebuild(Stream stream, Tensor<const T, 2> tmp_out, Tensor<const int32_t, 1>
   out.require(1, width, "columns of tmp_out");
   if (rows == 0 || width == 0) return;
 
-  const auto [lanes, chunks] = RowSplit::of_bytes(width * int64_t(sizeof(Element)));
-  const int64_t blocks = up_to_multiple(rows, kRowThreads / lanes) * chunks;
+  const RowSplit split = RowSplit::of_bytes(width * int64_t(sizeof(Element)), kRowThreads);
+  const int64_t blocks = up_to_multiple(rows, split.rows_per_block()) * split.chunks;
 
   const Batch batch{cu_seqlens_q.data,
                     seq_lens_this_time.data,
@@ -92,7 +92,7 @@ void rebuild(Stream stream, Tensor<const T, 2> tmp_out, Tensor<const int32_t, 1>
   Element* first = speculative && enable_logprob ? reinterpret_cast<Element*>(first_token_out.data) : nullptr;
   rebuild_rows<<<static_cast<unsigned>(blocks), kRowThreads, 0, stream>>>(
       batch, reinterpret_cast<const Element*>(tmp_out.data), first, reinterpret_cast<Element*>(out.data), rows, width,
-      lanes, static_cast<unsigned>(chunks));
+      split.lanes, static_cast<unsigned>(split.chunks));
   check_launch("rebuild_padding");
 }
 

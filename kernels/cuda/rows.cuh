@@ -5,26 +5,27 @@
 
 namespace opgold {
 
-constexpr int kRowThreads = 256;
+constexpr int kRowThreads = 128;           // of a block that moves rows and does nothing else
 constexpr int kVectorsPerThread = 4;       // 16-byte loads in flight
 constexpr int kNarrow = 8;                 // threads that fill a memory transaction
 constexpr int64_t kGridLimit = 65535;      // of every dimension but the first
 
 inline int64_t up_to_multiple(int64_t count, int64_t unit) { return (count + unit - 1) / unit; }
 
-// `lanes` threads, and as many in each of `chunks` blocks, write a row.
+// `lanes` of a block's `threads`, and as many in each of `chunks` blocks, write a row.
 struct RowSplit {
+  unsigned threads;
   unsigned lanes;
   int64_t chunks;
 
   // The narrowest rows get a thread a vector, wider ones four vectors a thread, the widest several blocks.
-  static RowSplit of_bytes(int64_t bytes) {
+  static RowSplit of_bytes(int64_t bytes, int threads) {
     const int64_t vectors = up_to_multiple(bytes, sizeof(uint4));
     int64_t lanes = 1;
-    while (lanes < kRowThreads && lanes * (lanes < kNarrow ? 1 : kVectorsPerThread) < vectors) lanes *= 2;
-    return {static_cast<unsigned>(lanes), up_to_multiple(vectors, lanes * kVectorsPerThread)};
+    while (lanes < threads && lanes * (lanes < kNarrow ? 1 : kVectorsPerThread) < vectors) lanes *= 2;
+    return {static_cast<unsigned>(threads), static_cast<unsigned>(lanes), up_to_multiple(vectors, lanes * kVectorsPerThread)};
   }
-  int64_t rows_per_block() const { return kRowThreads / lanes; }
+  int64_t rows_per_block() const { return threads / lanes; }
   unsigned grid_chunks() const { return static_cast<unsigned>(chunks < kGridLimit ? chunks : kGridLimit); }
 };
 
@@ -98,7 +99,7 @@ template <class Element, class Fillings>
 void launch_fill_rows(Stream stream, const Fillings& fillings, const Element* sources, int64_t source_rows,
                       Element* out, int64_t rows, int64_t width) {
   if (rows == 0 || width == 0) return;
-  const RowSplit split = RowSplit::of_bytes(width * int64_t(sizeof(Element)));
+  const RowSplit split = RowSplit::of_bytes(width * int64_t(sizeof(Element)), kRowThreads);
   const dim3 grid(static_cast<unsigned>(up_to_multiple(rows, split.rows_per_block())), split.grid_chunks());
   fill_rows<<<grid, kRowThreads, 0, stream>>>(fillings, sources, source_rows, out, rows, width, split);
 }

@@ -25,7 +25,7 @@ struct KeptBase {
       mask_rollback[slot] = 0;
     }
     if (length <= 1) return;
-    for (int64_t i = lane; i < states.width; i += kWarp) states.data[slot * states.width + i] = i < length ? 0 : -1;
+    for (int64_t i = lane; i < states.width; i += kLanes) states.data[slot * states.width + i] = i < length ? 0 : -1;
   }
 };
 

@@ -22,8 +22,8 @@ struct CachedBase {
 
   __device__ void advance(int64_t slot, const Kept& kept, int32_t length, int lane) const {
     int32_t* row = states.data + slot * states.width;
-    for (int64_t i = lane; i < states.width; i += kWarp) {
-      const int32_t state = i < kWarp ? kept.state : row[i];
+    for (int64_t i = lane; i < states.width; i += kLanes) {
+      const int32_t state = i < kLanes ? kept.state : row[i];
       row[i] = i < length && state != 1 ? 0 : -1;
     }
   }
