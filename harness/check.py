@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,39 @@ def check_op(
         if outcome.case is not None:
             result.findings += save(outcome.case, outcome.findings)
     return result
+
+
+def check_named(
+    name: str, backend: Backend, examples: int, seed: int, advance: Callable[[], None] = lambda: None
+) -> OpResult:
+    """An op, or the sequences."""
+    if name == rounds.NAME:
+        return check_sequences(backend, examples, seed, advance)
+    return check_op(name, backend, examples, seed, advance)
+
+
+def check_side_by_side(
+    names: Sequence[str], backend: str, examples: int, seed: int, jobs: int, advance: Callable[[int], None]
+) -> list[OpResult]:
+    """Several ops, each in one of `jobs` processes of their own. `advance` is told how many cases an op has run."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupts) as pool:
+        running = {pool.submit(_check_in_process, name, backend, examples, seed): name for name in names}
+        for done in as_completed(running):
+            advance(examples + len(kept(running[done])))
+        results = {name: done.result() for done, name in running.items()}
+    return [results[name] for name in names]
+
+
+def _check_in_process(name: str, backend: str, examples: int, seed: int) -> OpResult:
+    from opgold.harness import backends
+
+    return check_named(name, backends.get(backend), examples, seed)
+
+
+def _ignore_interrupts() -> None:
+    """The parent ends its processes; each of them need not tell of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def check_sequences(backend: Backend, examples: int, seed: int, advance: Callable[[], None] = lambda: None) -> OpResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -99,6 +100,7 @@ def check(
     seed: Annotated[int, typer.Option(help="Which cases are generated.")] = 0,
     case: Annotated[list[Path] | None, typer.Option(help="Run only this case file; may be repeated.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the results to this file, too.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Ops that the emulator runs at a time.")] = os.cpu_count() or 1,
 ) -> None:
     """Diff kernels against golden models, on regression cases and generated ones."""
     from opgold.harness import check as engine, report
@@ -129,15 +131,17 @@ def check(
                 list(dict.fromkeys(part for op in present for part in parts[op] if target.has(part))), target
             )
 
-            def advance() -> None:
-                progress.advance(bar)
+            def advance(cases: int = 1) -> None:
+                progress.advance(bar, cases)
 
-            for op in present:
-                progress.update(bar, description=op)
-                if op == rounds.NAME:
-                    results.append(engine.check_sequences(target, examples, seed, advance))
-                else:
-                    results.append(engine.check_op(op, target, examples, seed, advance))
+            side_by_side = min(jobs, len(present)) if target.emulated else 1  # a device is used by one process
+            if side_by_side > 1:
+                progress.update(bar, description=f"{len(present)} ops, {side_by_side} at a time")
+                results = engine.check_side_by_side(present, backend, examples, seed, side_by_side, advance)
+            else:
+                for op in present:
+                    progress.update(bar, description=op)
+                    results.append(engine.check_named(op, target, examples, seed, advance))
     executed = sum(result.executed for result in results)
     code = FINDINGS if not executed or any(result.findings for result in results) else 0
     report.show(Console(), results, backend, seed)
