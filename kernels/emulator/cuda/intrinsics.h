@@ -46,6 +46,10 @@ OPGOLD_INLINE float __fdividef(float a, float b) { return a / b; }
 OPGOLD_INLINE float __expf(float value) { return expf(value); }
 OPGOLD_INLINE float __logf(float value) { return logf(value); }
 OPGOLD_INLINE float rsqrtf(float value) { return 1.0f / sqrtf(value); }
+OPGOLD_INLINE float __fadd_rn(float a, float b) { return a + b; }
+OPGOLD_INLINE float __fsub_rn(float a, float b) { return a - b; }
+OPGOLD_INLINE float __fmul_rn(float a, float b) { return a * b; }
+OPGOLD_INLINE float __fdiv_rn(float a, float b) { return a / b; }
 OPGOLD_INLINE float __frcp_rn(float value) { return 1.0f / value; }
 OPGOLD_INLINE float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 
