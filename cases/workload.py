@@ -78,14 +78,14 @@ class Batch:
 class Workload:
     """An op's inputs for a batch, and what a call should not exceed.
 
-    `limit` is in `unit`: times an empty kernel or a copy of the same bytes on a GPU, or microseconds of the golden
-    model.
+    `limit` is in `unit`: on a GPU times an empty kernel, a copy of the bytes that the op writes, or a read of its
+    largest input; or microseconds of the golden model.
     """
 
     batch: Batch
     inputs: Callable[[Batch], dict[str, Any]]
     limit: float | None = None
-    unit: Literal["empty", "copy", "us"] = "empty"
+    unit: Literal["empty", "copy", "read", "us"] = "empty"
 
 
 DECODE = Batch("256 slots x 5 tokens", drafts=5)

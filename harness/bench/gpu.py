@@ -18,6 +18,7 @@ from opgold.reference.schema import Signature, Value
 BASELINES = Path(build.__file__).parent / "bench"
 LAUNCHES = 100
 SAMPLES = 50
+LARGE = 2**28  # bytes of arguments: a call takes long enough to be timed a few times
 
 
 def measure(ops: Sequence[str]) -> list[Row]:
@@ -28,11 +29,15 @@ def measure(ops: Sequence[str]) -> list[Row]:
     seconds = _time(device, BASELINES / "empty.cu", "empty", [], [])
     empty = statistics.median(seconds) * 1e6
     rows = [Row.of("(empty kernel)", "1 block x 32 threads", seconds, empty=empty)]
-    for case, workload in workloads(ops, "empty", "copy"):
+    for case, workload in workloads(ops, "empty", "copy", "read"):
         values = arguments(case, poison=0)
         seconds = time_op(device, case.signature, values)
         size = sum(array.nbytes for array in written(case.signature, values).values())
-        more = {"empty": empty, "copy": _copy(device, size), "limit": workload.limit, "unit": workload.unit}
+        baselines = {"empty": empty, "copy": _copy(device, size)}
+        if workload.unit == "read":
+            largest = max(value.nbytes for value in case.inputs.values() if isinstance(value, np.ndarray))
+            baselines["read"] = _read(device, largest)
+        more = {**baselines, "limit": workload.limit, "unit": workload.unit}
         rows.append(Row.of(case.op, workload.batch.name, seconds, **more))
     return rows
 
@@ -54,6 +59,12 @@ def _copy(device: runtime.Device, size: int) -> float:
     return statistics.median(seconds) * 1e6
 
 
+def _read(device: runtime.Device, size: int) -> float:
+    source, sink = np.zeros(size, np.uint8), np.zeros(1, np.int32)
+    seconds = _time(device, BASELINES / "read.cu", "read", [("source", source, "in"), ("sink", sink, "out")], [])
+    return statistics.median(seconds) * 1e6
+
+
 def _time(
     device: runtime.Device,
     source: Path,
@@ -63,7 +74,9 @@ def _time(
 ) -> list[float]:
     library = build.kernel_library(source, target="cuda", flavour="plain")
     with _uploaded(device, tensors) as placed:
-        return device.time(library, op, tensors=placed, attributes=attributes, launches=LAUNCHES, samples=SAMPLES)
+        large = sum(array.nbytes for _, array, _ in tensors if array is not None) > LARGE
+        launches, samples = (LAUNCHES // 10, SAMPLES // 5) if large else (LAUNCHES, SAMPLES)
+        return device.time(library, op, tensors=placed, attributes=attributes, launches=launches, samples=samples)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ class Row:
     minimum: float
     empty: float | None = None
     copy: float | None = None
+    read: float | None = None
     limit: float | None = None
     unit: str = "us"
 
@@ -34,7 +35,7 @@ class Row:
 
     def ratio(self, unit: str) -> float | None:
         """The median by a unit; None where that was not measured."""
-        base = {"empty": self.empty, "copy": self.copy, "us": 1.0}[unit]
+        base = {"empty": self.empty, "copy": self.copy, "read": self.read, "us": 1.0}[unit]
         return self.median / base if base else None
 
     @property
@@ -56,6 +57,7 @@ class Row:
             "min_us": self.minimum,
             "to_empty": self.ratio("empty"),
             "to_copy": self.ratio("copy"),
+            "to_read": self.ratio("read"),
             "target": self.target or None,
             "missed": self.missed,
         }
@@ -74,7 +76,7 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
     table = Table(title="microseconds of one call: median (least)", title_justify="left", box=None, pad_edge=False)
     table.add_column("op", no_wrap=True)
     table.add_column("workload")
-    for column in ("µs", "x empty", "x copy", "target"):
+    for column in ("µs", "x empty", "x copy", "x read", "target"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("")
     for row in rows:
@@ -82,7 +84,7 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
             row.op,
             row.workload,
             f"{row.median:.2f} ({row.minimum:.2f})",
-            *(f"{ratio:.2f}" if (ratio := row.ratio(unit)) else "" for unit in ("empty", "copy")),
+            *(f"{ratio:.2f}" if (ratio := row.ratio(unit)) else "" for unit in ("empty", "copy", "read")),
             str(row.target or ""),
             "[red]missed[/red]" if row.missed else "[green]ok[/green]" if row.target else "",
         )

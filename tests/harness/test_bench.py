@@ -11,13 +11,17 @@ from opgold.harness.runner import run_golden
 from opgold.reference import schema
 
 OPS = schema.ops()
+LARGE = 2**26
 
 
 @pytest.mark.parametrize("op", OPS)
 def test_golden_models_accept_every_workload(op):
-    cases = [case for case, _ in workloads([op], "empty", "copy", "us")]
+    cases = [case for case, _ in workloads([op], "empty", "copy", "read", "us")]
     assert len(cases) >= 2
     for case in cases:
+        case.signature.bind(case.inputs, case.sizes)
+        if sum(getattr(value, "nbytes", 0) for value in case.inputs.values()) > LARGE:
+            continue  # the smaller workload has its inputs from the same function
         golden = run_golden(case)
         assert golden.refusal is None
         assert golden.crash is None
