@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, strategies as st
@@ -47,6 +48,19 @@ def cases(op: str) -> st.SearchStrategy[Case]:
     return st.integers(0, 4).flatmap(lambda kind: case(kind == 4))
 
 
+def generating(**settings: Any) -> hypothesis.settings:
+    """Settings under which Hypothesis generates quietly, from the seed alone, and takes the time it needs."""
+    return hypothesis.settings(
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        print_blob=False,
+        verbosity=hypothesis.Verbosity.quiet,
+        suppress_health_check=list(HealthCheck),
+        **{"derandomize": False, **settings},
+    )
+
+
 def search(
     op: str, backend: Backend, examples: int, seed: int = 0, advance: Callable[[], None] = lambda: None
 ) -> Outcome:
@@ -72,17 +86,7 @@ def search(
         raise _Found
 
     run = hypothesis.given(cases(op))(attempt)
-    run = hypothesis.settings(
-        max_examples=max(examples, 1),
-        database=None,
-        deadline=None,
-        derandomize=False,
-        report_multiple_bugs=False,
-        print_blob=False,
-        verbosity=hypothesis.Verbosity.quiet,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
-    )(run)
+    run = generating(max_examples=max(examples, 1), phases=(Phase.generate, Phase.shrink))(run)
     # flaky: shrinking ran out of time, or the kernel is not deterministic; the outcome holds what was seen
     with contextlib.suppress(_Found, hypothesis.errors.Flaky, hypothesis.errors.FlakyFailure):
         hypothesis.seed(zlib.crc32(f"{op}:{seed}".encode()))(run)()

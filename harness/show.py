@@ -9,7 +9,7 @@ from pathlib import Path
 
 import hypothesis
 import numpy as np
-from hypothesis import HealthCheck, Phase, strategies as st
+from hypothesis import Phase, strategies as st
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -24,6 +24,7 @@ from opgold.harness.rounds import scriptfile
 from opgold.harness.rounds.play import play
 from opgold.harness.rounds.script import Script
 from opgold.harness.runner import Trial, run_golden
+from opgold.harness.search import generating
 from opgold.kernels import build
 from opgold.reference import schema
 
@@ -128,14 +129,7 @@ def _small(op: str) -> Sample:
         told = [array.size and (array.size == 1 or len(np.unique(array)) > 1) for array in arrays]
         return bool(slots) and min(slots) >= 2 and bool(told) and all(told)
 
-    settings = hypothesis.settings(
-        max_examples=200,
-        database=None,
-        deadline=None,
-        derandomize=True,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
-    )
+    settings = generating(max_examples=200, derandomize=True, phases=(Phase.generate, Phase.shrink))
     samples: st.SearchStrategy[Sample] = strategy(op).samples()
     try:
         return hypothesis.find(samples, telling, settings=settings)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import hypothesis
-from hypothesis import HealthCheck, Phase, strategies as st
+from hypothesis import Phase, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from opgold.harness import rounds
@@ -30,6 +30,7 @@ from opgold.harness.rounds.script import (
 )
 from opgold.harness.rounds.shrink import shrink
 from opgold.harness.rounds.world import MakeWorld, World
+from opgold.harness.search import generating
 
 STEPS = 25  # rules of one generated sequence
 
@@ -200,18 +201,7 @@ def search(
     members = {"outcome": outcome, "advance": staticmethod(advance), "player_of": staticmethod(player_of)}
     machine = type("Machine", (Rounds,), members)
     hypothesis.seed(zlib.crc32(f"{rounds.NAME}:{seed}".encode()))(machine)
-    settings = hypothesis.settings(
-        max_examples=max(machines, 1),
-        stateful_step_count=STEPS,
-        database=None,
-        deadline=None,
-        derandomize=False,
-        report_multiple_bugs=False,
-        print_blob=False,
-        verbosity=hypothesis.Verbosity.quiet,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
+    settings = generating(max_examples=max(machines, 1), stateful_step_count=STEPS, phases=(Phase.generate,))
     # flaky: what failed is not played again; the outcome holds what was seen, and is shrunk as a script
     with contextlib.suppress(_Found, hypothesis.errors.Flaky, hypothesis.errors.FlakyFailure):
         run_state_machine_as_test(machine, settings=settings)

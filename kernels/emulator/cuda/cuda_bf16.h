@@ -1,54 +1,22 @@
-// Stands in for the vendor's header of this name: bfloat16, computed in float and rounded to nearest even.
+// Stands in for the vendor's header of this name: bfloat16.
 #pragma once
 
-#include "emulator/cuda/half_conversion.h"
-#include "emulator/cuda/intrinsics.h"
+#include "emulator/cuda/narrow_float.h"
 
-struct alignas(2) __nv_bfloat16_raw {
-  unsigned short x;
+namespace opgold::emulator {
+
+struct BFloat16Format {
+  static uint16_t from_float(float value) { return float_to_bfloat16(value); }
+  static float to_float(uint16_t bits) { return bfloat16_to_float(bits); }
 };
 
-struct alignas(2) __nv_bfloat16 {
-  unsigned short bits;
+}  // namespace opgold::emulator
 
-  __nv_bfloat16() = default;
-  __nv_bfloat16(float value) : bits(opgold::emulator::float_to_bfloat16(value)) {}
-  __nv_bfloat16(double value) : __nv_bfloat16(float(value)) {}
-  __nv_bfloat16(int value) : __nv_bfloat16(float(value)) {}
-  __nv_bfloat16(unsigned value) : __nv_bfloat16(float(value)) {}
-  __nv_bfloat16(long long value) : __nv_bfloat16(float(value)) {}
-  __nv_bfloat16(const __nv_bfloat16_raw& raw) : bits(raw.x) {}
-  operator float() const { return opgold::emulator::bfloat16_to_float(bits); }
-  operator __nv_bfloat16_raw() const { return {bits}; }
-};
+using __nv_bfloat16 = opgold::emulator::NarrowFloat<opgold::emulator::BFloat16Format>;
+using __nv_bfloat16_raw = opgold::emulator::RawBits;
 using nv_bfloat16 = __nv_bfloat16;
-
-struct alignas(4) __nv_bfloat162 {
-  __nv_bfloat16 x, y;
-};
+using __nv_bfloat162 = opgold::emulator::NarrowPair<opgold::emulator::BFloat16Format>;
 using nv_bfloat162 = __nv_bfloat162;
-
-#define OPGOLD_OPERATOR(op)                                                                            \
-  inline __nv_bfloat16 operator op(__nv_bfloat16 a, __nv_bfloat16 b) { return __nv_bfloat16(float(a) op float(b)); } \
-  inline __nv_bfloat16& operator op##=(__nv_bfloat16& a, __nv_bfloat16 b) { return a = a op b; }
-OPGOLD_OPERATOR(+)
-OPGOLD_OPERATOR(-)
-OPGOLD_OPERATOR(*)
-OPGOLD_OPERATOR(/)
-#undef OPGOLD_OPERATOR
-#define OPGOLD_COMPARISON(op) \
-  inline bool operator op(__nv_bfloat16 a, __nv_bfloat16 b) { return float(a) op float(b); }
-OPGOLD_COMPARISON(==)
-OPGOLD_COMPARISON(!=)
-OPGOLD_COMPARISON(<)
-OPGOLD_COMPARISON(<=)
-OPGOLD_COMPARISON(>)
-OPGOLD_COMPARISON(>=)
-#undef OPGOLD_COMPARISON
-inline __nv_bfloat16 operator-(__nv_bfloat16 a) {
-  a.bits ^= 0x8000u;
-  return a;
-}
 
 inline __nv_bfloat16 __float2bfloat16(float value) { return value; }
 inline __nv_bfloat16 __float2bfloat16_rn(float value) { return value; }
@@ -66,27 +34,3 @@ inline __nv_bfloat162 __float2bfloat162_rn(float x) { return {x, x}; }
 inline float2 __bfloat1622float2(__nv_bfloat162 v) { return {v.x, v.y}; }
 inline __nv_bfloat16 __low2bfloat16(__nv_bfloat162 v) { return v.x; }
 inline __nv_bfloat16 __high2bfloat16(__nv_bfloat162 v) { return v.y; }
-
-inline __nv_bfloat16 __hadd(__nv_bfloat16 a, __nv_bfloat16 b) { return a + b; }
-inline __nv_bfloat16 __hsub(__nv_bfloat16 a, __nv_bfloat16 b) { return a - b; }
-inline __nv_bfloat16 __hmul(__nv_bfloat16 a, __nv_bfloat16 b) { return a * b; }
-inline __nv_bfloat16 __hdiv(__nv_bfloat16 a, __nv_bfloat16 b) { return a / b; }
-inline __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) { return fmaf(a, b, c); }
-inline __nv_bfloat16 __hneg(__nv_bfloat16 a) { return -a; }
-inline __nv_bfloat16 __habs(__nv_bfloat16 a) {
-  a.bits &= 0x7fffu;
-  return a;
-}
-inline __nv_bfloat16 __hmax(__nv_bfloat16 a, __nv_bfloat16 b) { return fmaxf(a, b); }
-inline __nv_bfloat16 __hmin(__nv_bfloat16 a, __nv_bfloat16 b) { return fminf(a, b); }
-inline bool __heq(__nv_bfloat16 a, __nv_bfloat16 b) { return a == b; }
-inline bool __hne(__nv_bfloat16 a, __nv_bfloat16 b) { return a != b; }
-inline bool __hlt(__nv_bfloat16 a, __nv_bfloat16 b) { return a < b; }
-inline bool __hle(__nv_bfloat16 a, __nv_bfloat16 b) { return a <= b; }
-inline bool __hgt(__nv_bfloat16 a, __nv_bfloat16 b) { return a > b; }
-inline bool __hge(__nv_bfloat16 a, __nv_bfloat16 b) { return a >= b; }
-inline bool __hisnan(__nv_bfloat16 a) { return std::isnan(float(a)); }
-inline __nv_bfloat162 __hadd2(__nv_bfloat162 a, __nv_bfloat162 b) { return {a.x + b.x, a.y + b.y}; }
-inline __nv_bfloat162 __hmul2(__nv_bfloat162 a, __nv_bfloat162 b) { return {a.x * b.x, a.y * b.y}; }
-inline __nv_bfloat162 operator+(__nv_bfloat162 a, __nv_bfloat162 b) { return __hadd2(a, b); }
-inline __nv_bfloat162 operator*(__nv_bfloat162 a, __nv_bfloat162 b) { return __hmul2(a, b); }

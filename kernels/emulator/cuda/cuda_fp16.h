@@ -1,54 +1,22 @@
-// Stands in for the vendor's header of this name: half precision, computed in float and rounded to nearest even.
+// Stands in for the vendor's header of this name: half precision.
 #pragma once
 
-#include "emulator/cuda/half_conversion.h"
-#include "emulator/cuda/intrinsics.h"
+#include "emulator/cuda/narrow_float.h"
 
-struct alignas(2) __half_raw {
-  unsigned short x;
+namespace opgold::emulator {
+
+struct HalfFormat {
+  static uint16_t from_float(float value) { return float_to_float16(value); }
+  static float to_float(uint16_t bits) { return float16_to_float(bits); }
 };
 
-struct alignas(2) __half {
-  unsigned short bits;
+}  // namespace opgold::emulator
 
-  __half() = default;
-  __half(float value) : bits(opgold::emulator::float_to_float16(value)) {}
-  __half(double value) : __half(float(value)) {}
-  __half(int value) : __half(float(value)) {}
-  __half(unsigned value) : __half(float(value)) {}
-  __half(long long value) : __half(float(value)) {}
-  __half(const __half_raw& raw) : bits(raw.x) {}
-  operator float() const { return opgold::emulator::float16_to_float(bits); }
-  operator __half_raw() const { return {bits}; }
-};
+using __half = opgold::emulator::NarrowFloat<opgold::emulator::HalfFormat>;
+using __half_raw = opgold::emulator::RawBits;
 using half = __half;
-
-struct alignas(4) __half2 {
-  __half x, y;
-};
+using __half2 = opgold::emulator::NarrowPair<opgold::emulator::HalfFormat>;
 using half2 = __half2;
-
-#define OPGOLD_OPERATOR(op)                                                                            \
-  inline __half operator op(__half a, __half b) { return __half(float(a) op float(b)); } \
-  inline __half& operator op##=(__half& a, __half b) { return a = a op b; }
-OPGOLD_OPERATOR(+)
-OPGOLD_OPERATOR(-)
-OPGOLD_OPERATOR(*)
-OPGOLD_OPERATOR(/)
-#undef OPGOLD_OPERATOR
-#define OPGOLD_COMPARISON(op) \
-  inline bool operator op(__half a, __half b) { return float(a) op float(b); }
-OPGOLD_COMPARISON(==)
-OPGOLD_COMPARISON(!=)
-OPGOLD_COMPARISON(<)
-OPGOLD_COMPARISON(<=)
-OPGOLD_COMPARISON(>)
-OPGOLD_COMPARISON(>=)
-#undef OPGOLD_COMPARISON
-inline __half operator-(__half a) {
-  a.bits ^= 0x8000u;
-  return a;
-}
 
 inline __half __float2half(float value) { return value; }
 inline __half __float2half_rn(float value) { return value; }
@@ -66,27 +34,3 @@ inline __half2 __float2half2_rn(float x) { return {x, x}; }
 inline float2 __half22float2(__half2 v) { return {v.x, v.y}; }
 inline __half __low2half(__half2 v) { return v.x; }
 inline __half __high2half(__half2 v) { return v.y; }
-
-inline __half __hadd(__half a, __half b) { return a + b; }
-inline __half __hsub(__half a, __half b) { return a - b; }
-inline __half __hmul(__half a, __half b) { return a * b; }
-inline __half __hdiv(__half a, __half b) { return a / b; }
-inline __half __hfma(__half a, __half b, __half c) { return fmaf(a, b, c); }
-inline __half __hneg(__half a) { return -a; }
-inline __half __habs(__half a) {
-  a.bits &= 0x7fffu;
-  return a;
-}
-inline __half __hmax(__half a, __half b) { return fmaxf(a, b); }
-inline __half __hmin(__half a, __half b) { return fminf(a, b); }
-inline bool __heq(__half a, __half b) { return a == b; }
-inline bool __hne(__half a, __half b) { return a != b; }
-inline bool __hlt(__half a, __half b) { return a < b; }
-inline bool __hle(__half a, __half b) { return a <= b; }
-inline bool __hgt(__half a, __half b) { return a > b; }
-inline bool __hge(__half a, __half b) { return a >= b; }
-inline bool __hisnan(__half a) { return std::isnan(float(a)); }
-inline __half2 __hadd2(__half2 a, __half2 b) { return {a.x + b.x, a.y + b.y}; }
-inline __half2 __hmul2(__half2 a, __half2 b) { return {a.x * b.x, a.y * b.y}; }
-inline __half2 operator+(__half2 a, __half2 b) { return __hadd2(a, b); }
-inline __half2 operator*(__half2 a, __half2 b) { return __hmul2(a, b); }
