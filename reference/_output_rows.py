@@ -22,10 +22,10 @@ def require_row_slots(ids: np.ndarray, starts: np.ndarray, rows: int) -> None:
     require(inside, "batch_id_per_token_output", found, "-1, or the slot whose cu_seqlens_q_output holds the row")
 
 
-def require_slots(slots: int, bsz: int) -> None:
+def require_slots(slots: int, bsz: int, argument: str = "prompt_lens") -> None:
     """The per-slot buffers hold the `bsz` slots of this step."""
     if slots < bsz:
-        raise ValueError(f"prompt_lens: {slots} slots, expected at least {bsz}, the slots of seq_lens_this_time")
+        raise ValueError(f"{argument}: {slots} slots, expected at least {bsz}, the slots of seq_lens_this_time")
 
 
 def require_layout(history_layout: int) -> None:

@@ -55,7 +55,7 @@ def time_op(device: runtime.Device, signature: Signature, values: Mapping[str, V
 
 
 def _copy(device: runtime.Device, size: int) -> float:
-    size = -(-size // COPIED_AT_ONCE) * COPIED_AT_ONCE  # odd sizes are copied at half the speed, and would flatter an op
+    size = -(-size // COPIED_AT_ONCE) * COPIED_AT_ONCE  # an odd size is copied at half the speed: it would flatter
     source, target = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
     seconds = _time(device, BASELINES / "copy.cu", "copy", [("source", source, "in"), ("target", target, "out")], [])
     return statistics.median(seconds) * 1e6
