@@ -14,7 +14,7 @@ from opgold.cases.hidden import columns_permuted, more_rows, surplus, widths, wi
 from opgold.cases.relations import Arrays, Layout, Packed, PerSlot, Prefix, Relation, insert_idle_slots, permute_slots
 from opgold.cases.sample import Sample
 from opgold.cases.slots import ORDINARY, batches
-from opgold.cases.workload import Batch, Workload
+from opgold.cases.workload import PACKED_HIDDEN, Batch, Workload
 
 
 @st.composite
@@ -121,4 +121,4 @@ def workload(batch: Batch) -> dict[str, Any]:
 
 
 SCORES = Batch("256 slots x 5 tokens x 4,096 float32", drafts=5, width=4096, dtype="float32")
-WORKLOADS = (Workload(SCORES, workload, 1.15, "copy"),)
+WORKLOADS = (Workload(SCORES, workload, unit="copy"), Workload(PACKED_HIDDEN, workload, 25_000, "us"))

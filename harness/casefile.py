@@ -222,7 +222,7 @@ def write(case: Case, path: Path) -> None:
 
 def _form(case: Case, name: str, array: np.ndarray, path: Path, aside: dict[str, np.ndarray]) -> Any:
     form: dict[str, Any] = {"dtype": array.dtype.name} if _in_family(case, name) else {}
-    if array.size > INLINE:
+    if array.size > INLINE or _holds_nan(array):
         portable = array.dtype.kind in "biuf" and array.dtype.isbuiltin == 1  # bfloat16 is not NumPy's own
         aside[name] = array if portable else array.view(f"u{array.itemsize}")
         return form | {"npz": path.with_suffix(".npz").name}
@@ -231,12 +231,18 @@ def _form(case: Case, name: str, array: np.ndarray, path: Path, aside: dict[str,
     return _inline(case, name, array)
 
 
+def _holds_nan(array: np.ndarray) -> bool:
+    """Whether some element has bits that YAML cannot say."""
+    return array.dtype.kind not in "iub" and bool(np.isnan(array.astype(np.float32)).any())
+
+
 def _expected_form(case: Case, name: str, expected: Expected) -> Any:
     if expected.at is None:
         return _inline(case, name, expected.values)
     elements = {", ".join(map(str, index)): value for index, value in zip(expected.at, expected.values, strict=True)}
     form = {"dtype": expected.values.dtype.name} if _in_family(case, name) else {}
-    return form | {"at": {index: float(v) if form else v.item() for index, v in elements.items()}}
+    plain = {index: v.item() if v.dtype.kind in "iub" else float(v) for index, v in elements.items()}
+    return form | {"at": plain}
 
 
 def _in_family(case: Case, name: str) -> bool:
@@ -245,9 +251,8 @@ def _in_family(case: Case, name: str) -> bool:
 
 def _inline(case: Case, name: str, array: np.ndarray) -> Any:
     """Values in place; an array of a family says its dtype."""
-    if _in_family(case, name):
-        return {"dtype": array.dtype.name, "values": array.astype(np.float64).tolist()}
-    return array.tolist()
+    values = array.tolist() if array.dtype.kind in "iub" else array.astype(np.float64).tolist()
+    return {"dtype": array.dtype.name, "values": values} if _in_family(case, name) else values
 
 
 class _Dumper(yaml.SafeDumper):

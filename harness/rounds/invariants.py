@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from opgold.harness.calls import Violation
 from opgold.harness.rounds.account import Share
 from opgold.harness.rounds.world import World
-
-
-class Violation(NamedTuple):
-    """`rule` is what does not hold, in words; `got` stands in `argument`."""
-
-    rule: str
-    share: Share | None
-    argument: str
-    expected: Any
-    got: Any
 
 
 def after_preprocess(world: World, shares: Iterable[Share]) -> Iterator[Violation]:

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from opgold.harness import rounds
 from opgold.harness.casefile import CaseError, document_of
 from opgold.harness.rounds.account import Account
 from opgold.harness.rounds.script import KINDS, Block, Insert, Preempt, Resume, Round, Script, Step, Turn, kind
+from opgold.harness.stepfields import fields_of, flow, integer, mapping
 
 HEADER = ("form", "model_steps", "slots", "instance", "scheduler", "max_len")
 KEYS = {"sequence", "why", "steps", *HEADER}
@@ -51,7 +50,7 @@ def _script(document: Mapping[str, Any], path: Path) -> Script:
         raise ValueError("steps: expected a list")
     header = {name: document[name] for name in HEADER if name in document}
     for name in ("model_steps", "slots", "max_len"):
-        header[name] = _integer(name, header.get(name, 64))
+        header[name] = integer(name, header.get(name, 64))
     steps = tuple(_step(number, given) for number, given in enumerate(document["steps"], 1))
     return Script(**header, steps=steps, why=str(document.get("why", "")).strip(), path=path)
 
@@ -64,54 +63,31 @@ def _step(number: int, given: Any) -> Step:
         raise ValueError(f"step {number}: no step {name!r}; there are {', '.join(KINDS)}")
     where = f"step {number} ({name})"
     if name == "round":
-        turns = _mapping(where, content)
-        return Round({_integer(where, slot): _turn(f"{where}: slot {slot}", turn) for slot, turn in turns.items()})
+        turns = mapping(where, content)
+        return Round({integer(where, slot): _turn(f"{where}: slot {slot}", turn) for slot, turn in turns.items()})
     if name == "insert":
-        fields = _fields(where, Insert, content)
+        fields = fields_of(where, Insert, content)
         missing = {"slot", "prompt"} - set(fields)
         if missing:
             raise ValueError(f"{where}: {' and '.join(sorted(missing))} missing")
-        return Insert(**{key: _integer(f"{where}: {key}", value) for key, value in fields.items()})
+        return Insert(**{key: integer(f"{where}: {key}", value) for key, value in fields.items()})
     simple: dict[str, type[Block | Resume | Preempt]] = {"block": Block, "resume": Resume, "preempt": Preempt}
-    return simple[name](_integer(where, content))
+    return simple[name](integer(where, content))
 
 
 def _turn(where: str, content: Any) -> Turn:
-    fields = _fields(where, Turn, content)
+    fields = fields_of(where, Turn, content)
     for key in ("accept", "end"):
         if key in fields:
-            fields[key] = _integer(f"{where}: {key}", fields[key])
+            fields[key] = integer(f"{where}: {key}", fields[key])
     if not isinstance(fields.get("stop", False), bool):
         raise ValueError(f"{where}: stop: {fields['stop']!r}, expected true or false")
     if "ends" in fields:
         given = fields["ends"]
         if not isinstance(given, list) or not all(isinstance(substep, list) for substep in given):
             raise ValueError(f"{where}: ends: expected a list of integers for each substep")
-        fields["ends"] = tuple(tuple(_integer(f"{where}: ends", end) for end in substep) for substep in given)
+        fields["ends"] = tuple(tuple(integer(f"{where}: ends", end) for end in substep) for substep in given)
     return Turn(**fields)
-
-
-def _mapping(where: str, content: Any) -> dict[Any, Any]:
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise ValueError(f"{where}: {content!r}, expected a mapping")
-    return dict(content)
-
-
-def _fields(where: str, of: type[Insert | Turn], content: Any) -> dict[str, Any]:
-    fields = _mapping(where, content)
-    known = [f.name for f in dataclasses.fields(of)]
-    unknown = [str(name) for name in fields if name not in known]
-    if unknown:
-        raise ValueError(f"{where}: unknown key {', '.join(map(repr, unknown))}; there are {', '.join(known)}")
-    return fields
-
-
-def _integer(where: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{where}: {value!r}, expected an integer")
-    return value
 
 
 def write(script: Script, path: Path) -> None:
@@ -128,8 +104,8 @@ def write(script: Script, path: Path) -> None:
 
 def _content(step: Step) -> str:
     if isinstance(step, Round):
-        return _flow({slot: _given(turn) for slot, turn in step.turns.items()})
-    return _flow(_given(step)) if isinstance(step, Insert) else str(step.slot)
+        return flow({slot: _given(turn) for slot, turn in step.turns.items()})
+    return flow(_given(step)) if isinstance(step, Insert) else str(step.slot)
 
 
 def _given(of: Insert | Turn) -> dict[str, Any]:
@@ -138,10 +114,6 @@ def _given(of: Insert | Turn) -> dict[str, Any]:
     if "ends" in values:
         values["ends"] = [list(substep) for substep in values["ends"]]
     return values
-
-
-def _flow(value: Any) -> str:
-    return str(yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000)).strip()
 
 
 def saved() -> list[Path]:

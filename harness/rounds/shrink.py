@@ -1,8 +1,7 @@
-"""Makes a sequence that has a finding as short as it can be while it has that finding."""
+"""What is simpler than a sequence of rounds."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any, TypeVar
@@ -10,27 +9,16 @@ from typing import Any, TypeVar
 from opgold.harness.finding import Finding
 from opgold.harness.rounds.account import Account
 from opgold.harness.rounds.script import Block, Insert, Resume, Round, Script, ScriptError, Step, Turn
+from opgold.harness.smallest import smallest
 
 Given = TypeVar("Given", Turn, Insert)
-SECONDS = 20.0  # a kernel that hangs costs seconds a try
 
 
 def shrink(
     script: Script, findings: list[Finding], play: Callable[[Script], list[Finding]]
 ) -> tuple[Script, list[Finding]]:
     """The shortest sequence found from `script` whose first finding is of the same kind, and its findings."""
-    wanted, deadline = findings[0].kind, time.monotonic() + SECONDS
-    smaller = True
-    while smaller:
-        smaller = False
-        for candidate in _simpler(script):
-            if time.monotonic() > deadline:
-                return script, findings
-            found = play(candidate) if _lawful(candidate) else []
-            if found and found[0].kind == wanted:
-                script, findings, smaller = candidate, found, True
-                break
-    return script, findings
+    return smallest(script, findings, play, lambda given: filter(_lawful, _simpler(given)))
 
 
 def _lawful(script: Script) -> bool:

@@ -1,0 +1,27 @@
+"""Chains: steps of the target model, from drafts to the next step's history, held to plain one-token decoding."""
+
+from __future__ import annotations
+
+NAME = "target_steps"  # what `opgold check` and the key `sequence` of a file call them
+
+_BEFORE = (
+    "speculate_pre_process",
+    "build_sampling_params",
+    "speculate_get_token_penalty_multi_scores",
+    "reasoning_phase_token_constraint",
+)
+_AFTER = (
+    "speculate_set_stop_value_multi_seqs",
+    "speculate_limit_thinking_content_length",
+    "unified_update_model_status",
+)
+OPS = {
+    "mtp": (*_BEFORE, "verify_draft_tokens", *_AFTER),
+    "ngram": ("ngram_match", *_BEFORE, "verify_draft_tokens", *_AFTER),
+    "naive": (*_BEFORE, "naive_update_model_status", *_AFTER),
+}
+
+
+def ops() -> list[str]:
+    """Every op that a chain may call."""
+    return list(dict.fromkeys(op for method in OPS.values() for op in method))

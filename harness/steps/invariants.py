@@ -1,0 +1,145 @@
+"""What must hold after every op of a step, read off the account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from opgold.harness.calls import Violation
+from opgold.harness.steps.account import FIRST_ANSWER, Share
+from opgold.harness.steps.toy import END_IDS, NEVER
+from opgold.harness.steps.world import World
+
+SUPPRESSED = -1e10
+
+
+def after_match(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
+    """Drafts are what followed in the text that the slot has emitted or was given."""
+    for share in shares:
+        if share.state == "decode":
+            got = world.tokens[share.slot, 1 : max(1, world.this[share.slot])].tolist()
+            if got != share.drafts:
+                yield Violation("drafts follow from the slot's own text", share, "draft_tokens", share.drafts, got)
+
+
+def after_pack(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
+    """The target runs the prompt, or the last token that was emitted and the drafts."""
+    ids, starts = world.packed["ids_remove_padding"], world.packed["cu_seqlens_q"]
+    for share in shares:
+        got = ids[starts[share.slot] : starts[share.slot + 1]].tolist()
+        if got != share.inputs:
+            yield Violation("the target runs these tokens", share, "ids_remove_padding", share.inputs, got)
+
+
+def after_seed(world: World, shares: list[Share], seeds: np.ndarray) -> Iterator[Violation]:
+    """Rows of a step have seeds of their own, and so have a slot's consecutive steps, unless the increment or the
+    requests' first seeds do not allow it; and every step advances a slot's seed once."""
+    starts = world.packed["cu_seqlens_q_output"]
+    used = {share.slot: seeds[starts[share.slot] : starts[share.slot + 1], 0].tolist() for share in shares}
+    for share in shares:
+        others = [seed for other in shares for seed in other.seeds]
+        mine = used[share.slot]
+        everyone = [seed for slot in used for seed in used[slot]]
+        if _distinct(others) and any(everyone.count(seed) > 1 for seed in mine):
+            yield Violation("no two rows of a step share a seed", share, "topp_seed", share.seeds, mine)
+        if not set(share.seeds) & set(share.seeds_before) and set(mine) & set(share.seeds_before):
+            yield Violation("no two consecutive steps share a seed", share, "topp_seed", share.seeds, mine)
+        if mine != share.seeds:
+            yield Violation("a row's seed is its slot's and four a row", share, "topp_seed", share.seeds, mine)
+        wanted, got = share.request.seed, int(world.seeds[share.slot])
+        if wanted != got:
+            yield Violation("a step advances a slot's seed once", share, "infer_seed", wanted, got)
+
+
+def _distinct(values: list[int]) -> bool:
+    return len(set(values)) == len(values)
+
+
+def after_penalty(world: World, shares: Iterable[Share], before: np.ndarray) -> Iterator[Violation]:
+    """Every token that the slot has emitted was counted, and no other."""
+    for share, first, place in _rows(world, shares):
+        expected = before[first + place].copy()
+        for token in share.history:
+            expected[token] -= 1
+        if len(share.history) + place < share.request.insert.min_dec:
+            expected[list(END_IDS)] = SUPPRESSED
+        got = world.logits[first + place]
+        if not np.array_equal(expected, got):
+            rule = f"row {place} counts the tokens that were emitted"
+            yield Violation(rule, share, "logits", expected.tolist(), got.tolist())
+
+
+def after_reason(world: World, shares: Iterable[Share], before: np.ndarray) -> Iterator[Violation]:
+    """Reasoning is where the last tokens put it; the first answer keeps to what is allowed."""
+    for share, first, place in _rows(world, shares):
+        status = int(world.reasoning[share.slot])
+        if status != share.reasoning:
+            rule = "reasoning is where the last tokens put it"
+            yield Violation(rule, share, "reasoning_status", share.reasoning, status)
+        expected = before[first + place].copy()
+        if place == 0 and share.reasoning == FIRST_ANSWER:
+            expected[NEVER] = SUPPRESSED
+        got = world.logits[first + place]
+        if not np.array_equal(expected, got):
+            rule = f"row {place} is held to what is allowed"
+            yield Violation(rule, share, "logits", expected.tolist(), got.tolist())
+
+
+def _rows(world: World, shares: Iterable[Share]) -> Iterator[tuple[Share, int, int]]:
+    """Every output row of the shares: the share, its first row and the row's place behind it."""
+    for share in shares:
+        for place in range(share.rows):
+            yield share, int(world.packed["cu_seqlens_q_output"][share.slot]), place
+
+
+def after_verify(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
+    """Plain decoding's own tokens, as far as the drafts are right, and one more."""
+    yield from _accepted(world, shares, "verified", "the model's tokens as far as drafts are right, and one more")
+
+
+def after_cut(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
+    """The end stands behind the first stop sequence."""
+    yield from _accepted(world, shares, "cut", "an end token stands behind the first stop sequence")
+
+
+def after_limit(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
+    """The op's own count of tokens loses what it takes off."""
+    for share in shares:
+        wanted = int(world.step[share.slot]) + int(world.accept_num[share.slot])
+        got = int(world.counted[share.slot])
+        if got != wanted:
+            yield Violation("the step counts what is left", share, "step_idx", wanted, got)
+
+
+def after_update(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
+    """What was emitted is what plain decoding emits, and history, counts and the next input say so."""
+    shares = list(shares)
+    yield from _accepted(world, shares, "emitted", "what plain decoding emits")
+    for share in shares:
+        slot, request = share.slot, share.request
+        prompt, emitted = list(request.insert.prompt), request.emitted
+        row = [*prompt, *[-1] * world.script.layout, *emitted]
+        row += [-1] * (world.script.max_len - len(row))
+        got_row = world.history[slot].tolist()
+        for name, wanted, got in (
+            ("token_ids_all", row, got_row),
+            ("step_idx", len(emitted), int(world.step[slot])),
+            ("stop_flags", request.ended, bool(world.stop[slot])),
+            ("seq_lens_encoder", 0, int(world.enc[slot])),
+            ("seq_lens_decoder", len(prompt) + len(emitted) - 1, int(world.dec[slot])),
+            ("step_input_ids", emitted[-1], int(world.tokens[slot, 0])),
+        ):
+            if wanted != got:
+                yield Violation("state is that of the tokens emitted so far", share, name, wanted, got)
+    running = any(not share.request.ended for share in shares)
+    if bool(world.running[0]) != running:
+        yield Violation("the flag tells whether a slot runs on", None, "has_running_seqs", running, not running)
+
+
+def _accepted(world: World, shares: Iterable[Share], part: str, rule: str) -> Iterator[Violation]:
+    for share in shares:
+        wanted = getattr(share, part)
+        got = world.accepted[share.slot, : max(0, world.accept_num[share.slot])].tolist()
+        if wanted != got:
+            yield Violation(rule, share, "accept_tokens", wanted, got)

@@ -1,0 +1,125 @@
+"""Chains as YAML files that a person can write and read. The format: docs/sequences.md."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from opgold.harness import steps
+from opgold.harness.casefile import CaseError, document_of
+from opgold.harness.stepfields import fields_of, flow, integer, mapping
+from opgold.harness.steps.account import Account
+from opgold.harness.steps.script import KINDS, AnyStep, Insert, Preempt, Script, Step, Turn, kind
+
+NUMBERS = ("drafts", "slots", "layout", "increment", "max_infer_seed", "max_len")
+HEADER = ("method", *NUMBERS, "hit_at_limit")
+KEYS = {"sequence", "why", "steps", *HEADER}
+
+
+def read(path: Path) -> Script:
+    """The chain of a file. Raises CaseError, also for one that no server could play."""
+    return parse(document_of(path), path)
+
+
+def parse(document: Mapping[str, Any], path: Path) -> Script:
+    """The chain of a file's mapping. Raises CaseError."""
+    try:
+        script = _script(document, path)
+        Account.rehearse(script)
+    except ValueError as error:
+        raise CaseError(f"{path}: {error}") from error
+    return script
+
+
+def _script(document: Mapping[str, Any], path: Path) -> Script:
+    unknown = set(document) - KEYS
+    if unknown:
+        raise ValueError(f"unknown key {', '.join(sorted(map(repr, unknown)))}; there are {', '.join(sorted(KEYS))}")
+    for key in ("method", "drafts", "slots", "steps"):
+        if key not in document:
+            raise ValueError(f"key {key!r} is missing")
+    if not isinstance(document["steps"], list):
+        raise ValueError("steps: expected a list")
+    header = {name: document[name] for name in HEADER if name in document}
+    header |= {name: integer(name, header[name]) for name in NUMBERS if name in header}
+    taken = tuple(_step(number, given) for number, given in enumerate(document["steps"], 1))
+    return Script(**header, steps=taken, why=str(document.get("why", "")).strip(), path=path)
+
+
+def _step(number: int, given: Any) -> AnyStep:
+    if not isinstance(given, dict) or len(given) != 1:
+        raise ValueError(f"step {number}: expected a mapping with one of {', '.join(KINDS)}")
+    name, content = next(iter(given.items()))
+    if name not in KINDS:
+        raise ValueError(f"step {number}: no step {name!r}; there are {', '.join(KINDS)}")
+    where = f"step {number} ({name})"
+    if name == "step":
+        turns = mapping(where, content)
+        return Step({integer(where, slot): _turn(f"{where}: slot {slot}", turn) for slot, turn in turns.items()})
+    return _insert(where, content) if name == "insert" else Preempt(integer(where, content))
+
+
+def _turn(where: str, content: Any) -> Turn:
+    return Turn(**{key: integer(f"{where}: {key}", value) for key, value in fields_of(where, Turn, content).items()})
+
+
+def _insert(where: str, content: Any) -> Insert:
+    fields = fields_of(where, Insert, content)
+    missing = {"slot", "prompt"} - set(fields)
+    if missing:
+        raise ValueError(f"{where}: {' and '.join(sorted(missing))} missing")
+    for key, value in fields.items():
+        at = f"{where}: {key}"
+        if key == "prompt":
+            fields[key] = _tokens(at, value)
+        elif key == "stops":
+            fields[key] = tuple(_tokens(at, stop) for stop in _list(at, value))
+        else:
+            fields[key] = integer(at, value)
+    return Insert(**fields)
+
+
+def _tokens(where: str, value: Any) -> tuple[int, ...]:
+    return tuple(integer(where, token) for token in _list(where, value))
+
+
+def _list(where: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{where}: {value!r}, expected a list")
+    return value
+
+
+def write(script: Script, path: Path) -> None:
+    """Write a chain so that `read` gives it back, a line a step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    defaults = {f.name: f.default for f in dataclasses.fields(Script)}
+    lines = [f"sequence: {steps.NAME}"]
+    if script.why:
+        lines += ["why: |", *(f"  {line}".rstrip() for line in script.why.splitlines())]
+    changed = [name for name in HEADER if getattr(script, name) != defaults[name]]
+    lines += [f"{name}: {flow(getattr(script, name)).removesuffix('...').strip()}" for name in changed]
+    lines += ["steps:", *(f"- {kind(step)}: {_content(step)}" for step in script.steps)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _content(step: AnyStep) -> str:
+    if isinstance(step, Step):
+        return flow({slot: _given(turn) for slot, turn in step.turns.items()})
+    return flow(_given(step)) if isinstance(step, Insert) else str(step.slot)
+
+
+def _given(of: Insert | Turn) -> dict[str, Any]:
+    """The fields that differ from their defaults."""
+    values = {f.name: getattr(of, f.name) for f in dataclasses.fields(of) if getattr(of, f.name) != f.default}
+    for name in {"prompt", "stops"} & set(values):
+        values[name] = [list(item) if isinstance(item, tuple) else item for item in values[name]]
+    return values
+
+
+def saved() -> list[Path]:
+    """The chains that are kept, by name."""
+    import opgold.cases
+
+    return sorted((Path(opgold.cases.__path__[0]) / "chains").glob("*.yaml"))
