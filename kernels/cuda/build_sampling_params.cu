@@ -1,14 +1,15 @@
 // build_sampling_params: sampling parameters of every packed output row, and each slot's next seed.
 //
-// A warp does a slot. That no two slots share a row hangs on sums that never fall, so every block looks at all of them.
+// Eight lanes do a slot. That no two slots share a row hangs on sums that never fall, so every block looks at all of
+// them.
 #include "bindings/export.h"
 
 namespace opgold {
 namespace {
 
-constexpr int kWarp = 32;
+constexpr int kLanes = 16;  // of a slot
 constexpr int kThreads = 256;
-constexpr int kSlotsPerBlock = kThreads / kWarp;
+constexpr int kSlotsPerBlock = kThreads / kLanes;
 constexpr int kTailPerBlock = 4 * kThreads;
 constexpr uint64_t kSeedStep = 4;  // from a row to the next
 
@@ -39,32 +40,39 @@ struct Parameters {
     topp_seed[row] = seed;
   }
 
-  __device__ bool falls() const {
-    bool found = false;
-    for (int64_t b = threadIdx.x; b < bsz; b += kThreads) found |= cu_seqlens_q_output[b] > cu_seqlens_q_output[b + 1];
-    return found;
+  // Rows behind the last slot's, by all blocks.
+  __device__ void put_tail(int32_t filled) const {
+    const int64_t stride = int64_t(gridDim.x) * kThreads;
+    for (int64_t row = (filled < 0 ? 0 : filled) + blockIdx.x * int64_t(kThreads) + threadIdx.x; row < rows;
+         row += stride)
+      put(row, 1, 1, 0);
   }
 };
 
 __global__ void __launch_bounds__(kThreads) build_rows(Parameters op) {
-  const int64_t slot = blockIdx.x * int64_t(kSlotsPerBlock) + threadIdx.x / kWarp;
+  if (op.bsz == 0) return op.put_tail(op.cu_seqlens_q_output[0]);
+  const int lane = threadIdx.x % kLanes;
+  const int64_t slot = blockIdx.x * int64_t(kSlotsPerBlock) + threadIdx.x / kLanes, last = op.bsz - 1;
   const bool live = slot < op.bsz;
-  const int64_t first = live ? op.cu_seqlens_q_output[slot] : 0;
-  const int64_t end = live ? op.cu_seqlens_q_output[slot + 1] : 0;
-  const int64_t seed = live ? op.infer_seed[slot] : 0;
-  const float p = live ? op.top_p[slot] : 0;
-  const int64_t k = live ? op.top_k[slot] : 0;
-  const int64_t filled = op.cu_seqlens_q_output[op.bsz];
-  if (__syncthreads_or(op.falls())) return;  // and every lane has read its slot's seed
+  const int64_t own = live ? slot : last, looked = threadIdx.x < last ? threadIdx.x : last;
+  // All that is needed, before any of it is looked at. A lane without slot reads no seed: another block writes it.
+  const int32_t low = op.cu_seqlens_q_output[looked], high = op.cu_seqlens_q_output[looked + 1];
+  const int32_t first = op.cu_seqlens_q_output[own], end = op.cu_seqlens_q_output[own + 1];
+  const int64_t seed = *(live ? op.infer_seed + own : op.top_k + own), k = op.top_k[own];
+  const float p = op.top_p[own];
+  const int32_t filled = op.cu_seqlens_q_output[op.bsz];
 
-  const int lane = threadIdx.x % kWarp;
-  for (int64_t row = (first < 0 ? 0 : first) + lane; row < end && row < op.rows; row += kWarp)
-    op.put(row, p, k, op.advanced(seed, kSeedStep * uint64_t(row - first)));
-  if (live && lane == 0) op.infer_seed[slot] = op.advanced(seed, op.increment);
-  const int64_t stride = int64_t(gridDim.x) * kThreads;
-  for (int64_t row = (filled < 0 ? 0 : filled) + blockIdx.x * int64_t(kThreads) + threadIdx.x; row < op.rows;
-       row += stride)
-    op.put(row, 1, 1, 0);
+  bool falls = low > high;
+  for (int64_t b = threadIdx.x + int64_t(kThreads); b < op.bsz; b += kThreads)
+    falls |= op.cu_seqlens_q_output[b] > op.cu_seqlens_q_output[b + 1];
+  if (__syncthreads_or(falls)) return;  // and every lane has read its slot's seed
+
+  if (live) {
+    for (int64_t row = int64_t(first < 0 ? 0 : first) + lane; row < end && row < op.rows; row += kLanes)
+      op.put(row, p, k, op.advanced(seed, kSeedStep * uint64_t(row - first)));
+    if (lane == 0) op.infer_seed[slot] = op.advanced(seed, op.increment);
+  }
+  op.put_tail(filled);
 }
 
 void build_sampling_params(Stream stream, Tensor<const float, 1> top_p, Tensor<const int64_t, 1> top_k,

@@ -1,18 +1,19 @@
 // eagle_gather_hidden_states: the last hidden row of every slot that ran tokens, packed densely, then zeros.
 #include "bindings/export.h"
-#include "moving.cuh"
+#include "last_rows.cuh"
 
 namespace opgold {
 namespace {
 
 struct Running {
-  static constexpr bool kLast = true;
+  struct Lengths {
+    int32_t tokens;
+    __device__ uint32_t rows() const { return static_cast<uint32_t>(tokens); }
+    __device__ bool live() const { return tokens != 0; }
+  };
   const int32_t* seq_lens_this_time;
 
-  __device__ Span span(int64_t slot) const {
-    const uint32_t tokens = seq_lens_this_time[slot];
-    return {tokens, tokens != 0};
-  }
+  __device__ Lengths load(int64_t slot) const { return {seq_lens_this_time[slot]}; }
 };
 
 template <class Element, class T>
@@ -30,8 +31,8 @@ void gather_hidden_states(Stream stream, Tensor<const T, 2> input, Tensor<const 
   cu_seqlens_q_output.require(0, bsz + 1, "slots of seq_lens_this_time, and 1");
   real_output_token_num.require(0, 1, "a count");
   out.require(0, bsz, "slots of seq_lens_this_time");
-  launch_move<Element>(stream, "eagle_gather_hidden_states", Running{seq_lens_this_time.data}, bsz, bsz, input, out,
-                       output_token_num, true);
+  launch_pick<true, Element>(stream, "eagle_gather_hidden_states", Running{seq_lens_this_time.data}, bsz, input, out,
+                             output_token_num);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@ namespace opgold {
 namespace {
 
 struct Accepted {
-  static constexpr bool kLast = false;
   const int32_t* seq_lens_this_time;
   const int32_t* seq_lens_encoder;
   const int32_t* accept_num;
@@ -36,8 +35,7 @@ void get_hidden_states(Stream stream, Tensor<const T, 2> input, Tensor<const int
   base_model_seq_lens_encoder.require(0, bsz, "slots of seq_lens_this_time");
   const Accepted slots{seq_lens_this_time.data, seq_lens_encoder.data, accept_num.data,
                        base_model_seq_lens_this_time.data};
-  launch_move<Element>(stream, "eagle_get_hidden_states", slots, bsz, input.shape[0], input, out, output_token_num,
-                       false);
+  launch_move<Element>(stream, "eagle_get_hidden_states", slots, bsz, input, out, output_token_num);
 }
 
 }  // namespace

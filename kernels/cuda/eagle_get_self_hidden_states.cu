@@ -1,20 +1,26 @@
 // eagle_get_self_hidden_states: the last hidden row of every slot that goes on drafting, packed densely.
 #include "bindings/export.h"
-#include "moving.cuh"
+#include "last_rows.cuh"
 
 namespace opgold {
 namespace {
 
 struct Continuing {
-  static constexpr bool kLast = true;
+  struct Lengths {
+    int32_t before;
+    int32_t now;
+    int64_t step;
+    __device__ uint32_t rows() const {
+      return step == 1 ? uint32_t((before | now) != 0) : static_cast<uint32_t>(before);
+    }
+    __device__ bool live() const { return now != 0; }
+  };
   const int32_t* last_seq_lens_this_time;
   const int32_t* seq_lens_this_time;
   const int64_t* step_idx;
 
-  __device__ Span span(int64_t slot) const {
-    const uint32_t before = last_seq_lens_this_time[slot];
-    const bool live = seq_lens_this_time[slot] != 0, first = step_idx[slot] == 1;
-    return {first ? uint32_t(live || before != 0) : before, uint32_t(live)};
+  __device__ Lengths load(int64_t slot) const {
+    return {last_seq_lens_this_time[slot], seq_lens_this_time[slot], step_idx[slot]};
   }
 };
 
@@ -26,7 +32,7 @@ void get_self_hidden_states(Stream stream, Tensor<const T, 2> input, Tensor<cons
   last_seq_lens_this_time.require(0, bsz, "slots of seq_lens_this_time");
   step_idx.require(0, bsz, "slots of seq_lens_this_time");
   const Continuing slots{last_seq_lens_this_time.data, seq_lens_this_time.data, step_idx.data};
-  launch_move<Element>(stream, "eagle_get_self_hidden_states", slots, bsz, bsz, input, out, output_token_num, false);
+  launch_pick<false, Element>(stream, "eagle_get_self_hidden_states", slots, bsz, input, out, output_token_num);
 }
 
 }  // namespace

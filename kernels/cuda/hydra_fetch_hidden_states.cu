@@ -1,49 +1,64 @@
 // hydra_fetch_hidden_states: the hidden row of each slot's last accepted token, by the legacy output-side offsets.
 #include "bindings/export.h"
-#include "rows.cuh"
+#include "block_rows.cuh"
 
 namespace opgold {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kAhead = 5;  // offsets that a thread loads at once: all of them for 256 slots with four drafts each
+
+// What is found about a place: a row that has been moved there, by its number, or one of these. The lowest decides.
+constexpr unsigned kUnused = 1u << 31;  // a row with another offset than 0, no later than the row of its own number
 constexpr unsigned kNone = UINT32_MAX;
 
-struct Offsets {
+template <class Element>
+struct Fetch {
   const int32_t* output_padding_offset;
-  unsigned rows;
-  int64_t max_seq_length;
+  unsigned offsets;
+  const int32_t* accept_token_num;
+  unsigned max_seq_length;
+  BlockRows<Element> rows;
 
-  // The row whose place in a batch padded to max_seq_length rows a slot is `place`, or kNone. The whole block looks, so
-  // that nothing hangs on the order of the offsets. A row with offset 0 counts only before all rows with other offsets:
-  // behind them stand the unused ones.
-  __device__ unsigned row_at(int64_t place, unsigned& moved, unsigned& kept) const {
-    if (threadIdx.x == 0) moved = kept = kNone;
-    __syncthreads();
-    bool unused = false;
-#pragma unroll 4
-    for (unsigned row = threadIdx.x; row < rows; row += kThreads) {
-      const int64_t offset = output_padding_offset[row];
-      unused |= offset != 0 && row < place;
-      if (row + offset == place) {
-        if (offset == 0) kept = row;
-        else atomicMin(&moved, row);
+  // The row whose place in a batch padded to max_seq_length rows a slot is that of the slot's last accepted token, or
+  // kNone. The whole block looks, so that nothing hangs on the order of the offsets. A row with offset 0 counts only
+  // before all rows with other offsets: behind them stand the unused ones.
+  __device__ unsigned row_of(int64_t slot, unsigned (&warps)[kBlockWarps]) const {
+    const uint32_t accepted = accept_token_num[slot];
+    const int64_t begin = slot * int64_t(max_seq_length), left = (int64_t(1) << 31) - begin;  // rows end at 2^31
+    const unsigned most = left < 0 ? 0 : left < max_seq_length ? static_cast<unsigned>(left) : max_seq_length;
+    const unsigned before = static_cast<unsigned>(begin) - 1;
+    unsigned found = kNone;
+    for (unsigned first = 0; first < offsets; first += kAhead * kBlockThreads) {
+      unsigned offset[kAhead];  // loaded before the first is looked at
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) {
+        const unsigned row = first + k * kBlockThreads + threadIdx.x;
+        offset[k] = row < offsets ? output_padding_offset[row] : 0;
+      }
+      // A row and its offset, signed, sum up to between -2^31 and 2^32: to a place below 2^31 if they do as unsigned.
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) {
+        const unsigned row = first + k * kBlockThreads + threadIdx.x, wanted = accepted + (before - row);
+        const unsigned other = static_cast<int>(wanted) >= 0 ? kUnused : kNone;
+        found = min(found, offset[k] == 0 ? kNone : offset[k] == wanted ? row : other);
       }
     }
-    unused = __syncthreads_or(unused);
-    return moved != kNone || unused ? moved : kept;
+    found = __reduce_min_sync(~0u, found);
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = found;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < kBlockWarps; ++k) found = min(found, warps[k]);
+    const unsigned place = before + accepted;
+    if (found == kNone && place < offsets) found = place;
+    return accepted - 1 < most && found < kUnused ? found : kNone;
   }
 };
 
 template <class Element>
-__global__ void __launch_bounds__(kThreads)
-    fetch_rows(Offsets offsets, const int32_t* accept_token_num, const Element* states, Element* out, int64_t width,
-               RowSplit split) {
-  __shared__ unsigned moved, kept;
-  const int64_t slot = blockIdx.x, accepted = accept_token_num[slot];
-  const bool within = accepted > 0 && accepted <= offsets.max_seq_length;
-  const int64_t place = within ? slot * offsets.max_seq_length + accepted - 1 : -1;  // no row stands at -1
-  const unsigned row = offsets.row_at(place, moved, kept);
-  write_chunks(row == kNone ? nullptr : states + row * width, out + slot * width, width, split);
+__global__ void __launch_bounds__(kBlockThreads) fetch_rows(Fetch<Element> fetch) {
+  __shared__ unsigned warps[kBlockWarps];
+  const unsigned row = fetch.row_of(blockIdx.x, warps);
+  fetch.rows.write(blockIdx.x, row, row != kNone);
 }
 
 template <class Element, class T>
@@ -59,13 +74,11 @@ void fetch_hidden_states(Stream stream, Tensor<const T, 2> output_hidden_states,
   if (max_seq_length < 1 || max_seq_length > INT32_MAX)
     throw ArgumentError("max_seq_length", max_seq_length, ", expected 1 to ", INT32_MAX);
   if (bsz == 0 || width == 0) return;
-  RowSplit split = RowSplit::of_bytes(width * int64_t(sizeof(Element)), kThreads);
-  if (split.lanes < kThreads) split = {kThreads, kThreads, 1};
   const auto reachable = static_cast<unsigned>(rows < INT32_MAX ? rows : INT32_MAX);  // by places of int32
-  const dim3 grid(static_cast<unsigned>(bsz), split.grid_chunks());
-  fetch_rows<<<grid, kThreads, 0, stream>>>(
-      Offsets{output_padding_offset.data, reachable, max_seq_length}, accept_token_num.data,
-      reinterpret_cast<const Element*>(output_hidden_states.data), reinterpret_cast<Element*>(out.data), width, split);
+  const Fetch<Element> fetch{output_padding_offset.data, reachable, accept_token_num.data,
+                             static_cast<unsigned>(max_seq_length), BlockRows<Element>(output_hidden_states, out)};
+  const dim3 grid(static_cast<unsigned>(bsz), fetch.rows.grid_chunks());
+  fetch_rows<<<grid, kBlockThreads, 0, stream>>>(fetch);
   check_launch("hydra_fetch_hidden_states");
 }
 

@@ -5,11 +5,27 @@
 namespace opgold {
 namespace {
 
+// Quotients of numbers below 2^31 by a size below 2^31, as products with 2^shift / size, rounded up: by less than 1, so
+// that a product is too large by less than 2^31, or by less than 1 / size in its quotient.
+struct Divisor {
+  uint32_t factor;
+  uint32_t shift;
+
+  static Divisor of(uint32_t size) {
+    uint32_t log = 0;  // rounded up
+    while (uint64_t(1) << log < size) ++log;
+    return {static_cast<uint32_t>(((uint64_t(1) << (31 + log)) + size - 1) / size), 31 + log};
+  }
+  __device__ uint32_t quotient(uint32_t number) const {
+    return static_cast<uint32_t>(uint64_t(number) * factor >> shift);
+  }
+};
+
 struct CachedKeys {
   const int32_t* seq_lens_decoder;
   const int32_t* seq_lens_this_time;
   int64_t bsz;
-  uint32_t block_size;
+  Divisor block_size;
   int32_t* cu_seqlens_k;
   int32_t* batch_ids;
   int32_t* tile_ids;
@@ -17,12 +33,19 @@ struct CachedKeys {
   int32_t* num_blocks;
   int32_t* kv_token_num;
 
-  // Keys, and tiles of cached ones.
-  __device__ Span span(int64_t slot) const {
-    const uint32_t tokens = seq_lens_this_time[slot], before = seq_lens_decoder[slot];
-    const uint32_t cached = tokens != 0 ? before : 0;
-    const uint32_t full = cached / block_size;
-    return {cached + tokens, full + (full * block_size != cached)};
+  struct Lengths {
+    uint32_t tokens;
+    uint32_t before;
+
+    // Keys, and tiles of cached ones.
+    __device__ Span span(const CachedKeys& keys) const {
+      const uint32_t cached = tokens != 0 ? before : 0;
+      return {cached + tokens, cached != 0 ? keys.block_size.quotient(cached - 1) + 1 : 0};
+    }
+  };
+
+  __device__ Lengths operator()(int64_t slot) const {
+    return {uint32_t(seq_lens_this_time[slot]), uint32_t(seq_lens_decoder[slot])};
   }
 };
 
@@ -32,8 +55,7 @@ __global__ void __launch_bounds__(kThreads) list_tiles(CachedKeys keys) {
   const bool sums = blockIdx.x == 0;
   const int64_t stride = int64_t(gridDim.x - 1) * kThreads;
   int64_t tile = sums ? keys.tiles : int64_t(blockIdx.x - 1) * kThreads + threadIdx.x;
-  const auto span = [&](int64_t slot) { return keys.span(slot); };
-  const Span all = for_each_chunk(span, keys.bsz, table, [&](int64_t first, int slots) {
+  const Span all = for_each_chunk(keys, keys.bsz, table, [&](int64_t first, int slots) {
     const int64_t end = table.starts[slots].emitted;
     for (; tile < end && tile < keys.tiles; tile += stride) {
       const int slot = table.slot_at(static_cast<uint32_t>(tile), slots);
@@ -65,8 +87,8 @@ void pre_cache_len_concat(Stream stream, Tensor<const int32_t, 1> seq_lens_decod
   if (block_size < 1) throw ArgumentError("block_size", block_size, ", expected at least 1");
   const uint32_t size = block_size < INT32_MAX ? static_cast<uint32_t>(block_size) : uint32_t(INT32_MAX);
   list_tiles<<<1 + summing_blocks(blocks_for(tiles)), kThreads, 0, stream>>>(
-      CachedKeys{seq_lens_decoder.data, seq_lens_this_time.data, bsz, size, cu_seqlens_k.data, batch_ids.data,
-                 tile_ids.data, tiles, num_blocks.data, kv_token_num.data});
+      CachedKeys{seq_lens_decoder.data, seq_lens_this_time.data, bsz, Divisor::of(size), cu_seqlens_k.data,
+                 batch_ids.data, tile_ids.data, tiles, num_blocks.data, kv_token_num.data});
   check_launch("pre_cache_len_concat");
 }
 

@@ -9,6 +9,11 @@ namespace opgold {
 struct Span {
   uint32_t consumed;
   uint32_t emitted;
+
+  template <class Spans>
+  __device__ Span span(const Spans&) const {
+    return *this;
+  }
 };
 
 // Sums wrap rather than overflow: lengths come from data.
@@ -33,11 +38,16 @@ struct SpanTable {
   Span starts[kChunk + 1];  // of slots first, first + 1, ..., and behind the last
 
   // Fills `starts` for the `count` slots from `first` on. The whole block takes part, and may read them afterwards.
+  // `spans` gives a slot's Span or, so that no arithmetic stands between a thread's loads, raw lengths, whose Span is
+  // span(spans). Where all of them are 0, it is empty.
   template <class Spans>
   __device__ void scan(Spans spans, int64_t first, int count, Span before) {
+    using Lengths = decltype(spans(first));
+    Lengths loaded[kLengthsPerThread];
     Span sums[kLengthsPerThread];
     const int own = threadIdx.x * kLengthsPerThread;
-    for (int k = 0; k < kLengthsPerThread; ++k) sums[k] = own + k < count ? spans(first + own + k) : Span{0, 0};
+    for (int k = 0; k < kLengthsPerThread; ++k) loaded[k] = own + k < count ? spans(first + own + k) : Lengths{};
+    for (int k = 0; k < kLengthsPerThread; ++k) sums[k] = loaded[k].span(spans);
     SpanScan(storage).InclusiveScan(sums, sums, AddSpans{});
     for (int k = 0; k < kLengthsPerThread; ++k) starts[own + k + 1] = AddSpans{}(before, sums[k]);
     if (threadIdx.x == 0) starts[0] = before;

@@ -6,6 +6,8 @@
 namespace opgold {
 namespace {
 
+constexpr int kOffsetsPerThread = kLengthsPerThread + 1;  // the offsets of a chunk, and the one behind it, at once
+
 struct Insert {
   int64_t* token_ids;
   int64_t rows;
@@ -17,21 +19,47 @@ struct Insert {
   const int32_t* cu_batch_token_offset;
   int64_t bsz;
 
-  // A prompt chunk is what gives more tokens than it has.
-  __device__ void write(int64_t row, const PackedRow& place) const {
-    if (place.more && place.index == 0) {
-      if (columns > 0) token_ids[row] = accept_tokens[place.slot * columns];
-      return;
+  __device__ void load(OffsetTable& table, int64_t first, int count) const {
+    int32_t starts[kOffsetsPerThread], sources[kOffsetsPerThread];
+#pragma unroll
+    for (int k = 0; k < kOffsetsPerThread; ++k) {
+      const int i = threadIdx.x + k * kThreads;
+      if (i > count) continue;
+      starts[k] = cu_batch_token_offset[first + i];
+      sources[k] = cu_next_token_offset[first + i];
     }
+#pragma unroll
+    for (int k = 0; k < kOffsetsPerThread; ++k) {
+      const int i = threadIdx.x + k * kThreads;
+      if (i > count) continue;
+      table.starts[i] = starts[k];
+      table.sources[i] = sources[k];
+    }
+    __syncthreads();
+  }
+
+  // A prompt chunk is what gives more tokens than it has. One load, whichever token it is: threads of a warp take both.
+  __device__ void write(int64_t row, const PackedRow& place) const {
+    const bool inserted = place.more && place.index == 0;
     const int64_t source = place.source + place.index - place.more;
-    if (source >= 0 && source < next_rows) token_ids[row] = next_tokens[source];
+    if (inserted ? columns > 0 : source >= 0 && source < next_rows)
+      token_ids[row] = *(inserted ? accept_tokens + place.slot * columns : next_tokens + source);
   }
 };
 
-__global__ void __launch_bounds__(kThreads) insert(Insert op, RowSplit split) {
+// As for_each_packed_row; a row has one owner, whatever the sums.
+__global__ void __launch_bounds__(kThreads) insert(Insert op) {
   __shared__ OffsetTable table;
-  for_each_packed_row(op.cu_batch_token_offset, op.cu_next_token_offset, op.bsz, op.rows, OwnRows(split), table,
-                      [&](int64_t row, const PackedRow& place) { op.write(row, place); });
+  OwnRows own(RowSplit{kThreads, 1, 1});
+  for (int64_t first = 0; first < op.bsz; first += kChunk) {
+    if (first > 0) __syncthreads();  // the last chunk's table has been read
+    const int count = op.bsz - first < kChunk ? static_cast<int>(op.bsz - first) : kChunk;
+    op.load(table, first, count);
+    for (; own.row < op.rows && own.row < table.starts[count]; own.row += own.stride) {
+      const PackedRow place = table.place(own.row, first, count);
+      if (place.slot >= 0) op.write(own.row, place);
+    }
+  }
 }
 
 void speculate_insert_first_token(Stream stream, Tensor<int64_t, 1> token_ids, Tensor<const int64_t, 2> accept_tokens,
@@ -48,7 +76,7 @@ void speculate_insert_first_token(Stream stream, Tensor<int64_t, 1> token_ids, T
                   cu_next_token_offset.data, cu_batch_token_offset.data, bsz};
   if (op.rows == 0 || bsz == 0) return;
   const RowSplit one_thread{kThreads, 1, 1};
-  insert<<<packed_grid(op.rows, one_thread), kThreads, 0, stream>>>(op, one_thread);
+  insert<<<packed_grid(op.rows, one_thread), kThreads, 0, stream>>>(op);
   check_launch("speculate_insert_first_token");
 }
 
