@@ -101,7 +101,7 @@ class Calls:
             where = fault.place.frames[0] if fault.place.frames else (fault.file, fault.line)
             cause = f"{fault.kind} {fault.argument} {where}"
         else:
-            message = f"refuses what a round brings: {failure.error}"
+            message = f"refuses what the sequence brings: {failure.error}"
         text = str(variant) if variant else None
         return Finding(op, backend.name, ORACLE, f"{self.where}: {message}", variant=text, cause=cause or message)
 

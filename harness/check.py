@@ -12,14 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from opgold.harness import casefile, rounds
+from opgold.harness import casefile, sequences
 from opgold.harness.backends.base import Backend
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding
 from opgold.harness.oracles import GOLDEN, KERNEL, SEQUENCES, judge
-from opgold.harness.rounds import machine, scriptfile
-from opgold.harness.rounds.play import play
-from opgold.harness.rounds.script import Script
 from opgold.harness.runner import case_seed, try_case
 from opgold.harness.search import search
 from opgold.kernels.build import BuildError
@@ -29,7 +26,7 @@ SAVED = Path(".opgold") / "findings"
 
 @dataclass
 class OpResult:
-    """One op, or the sequences, on one backend: which oracles looked, how many cases really ran, and the findings."""
+    """One op, or one kind of sequences, on one backend: which oracles looked, how many cases ran, and the findings."""
 
     op: str
     regressions: int = 0
@@ -95,9 +92,9 @@ def check_op(
 def check_named(
     name: str, backend: Backend, examples: int, seed: int, advance: Callable[[], None] = lambda: None
 ) -> OpResult:
-    """An op, or the sequences."""
-    if name == rounds.NAME:
-        return check_sequences(backend, examples, seed, advance)
+    """An op, or a kind of sequences."""
+    if name in sequences.NAMES:
+        return check_sequences(name, backend, examples, seed, advance)
     return check_op(name, backend, examples, seed, advance)
 
 
@@ -125,64 +122,71 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def check_sequences(backend: Backend, examples: int, seed: int, advance: Callable[[], None] = lambda: None) -> OpResult:
-    """All kept sequences and `examples` generated ones. An op that the backend lacks is played on its model alone."""
-    result = OpResult(rounds.NAME, oracles=tuple(SEQUENCES))
+def check_sequences(
+    name: str, backend: Backend, examples: int, seed: int, advance: Callable[[], None] = lambda: None
+) -> OpResult:
+    """All kept sequences of a kind and `examples` generated ones. An op that the backend lacks is played on its model
+    alone."""
+    result = OpResult(name, oracles=tuple(SEQUENCES))
     if not _prepared(backend, result):
         return result
-    for path in scriptfile.saved():
-        _replay(scriptfile.read(path), backend, result)
+    for path in sequences.saved(name):
+        _replay(read(path), backend, result)
         advance()
     if examples:
-        outcome = machine.search(backend, examples, seed, advance)
+        outcome = sequences.part(name, "machine").search(backend, examples, seed, advance)
         result.generated = outcome.executed
         if outcome.script is not None:
             result.findings += save_sequence(outcome.script, outcome.findings)
     return result
 
 
-def save_sequence(script: Script, findings: Sequence[Finding], folder: Path = SAVED) -> list[Finding]:
+def save_sequence(script: Any, findings: Sequence[Finding], folder: Path = SAVED) -> list[Finding]:
     """Write a generated sequence with findings to a file, and return the findings pointing at it."""
-    path = folder / rounds.NAME / f"{findings[0].op}_{zlib.crc32(repr(script).encode()):08x}.yaml"
-    scriptfile.write(replace(script, why=f"Found by generated sequences:\n{findings[0].message}"), path)
+    name = sequences.name_of(script)
+    path = folder / name / f"{findings[0].op}_{zlib.crc32(repr(script).encode()):08x}.yaml"
+    sequences.part(name, "scriptfile").write(
+        replace(script, why=f"Found by generated sequences:\n{findings[0].message}"), path
+    )
     return [replace(finding, saved=path, case="generated") for finding in findings]
 
 
 def _prepared(backend: Backend, result: OpResult) -> bool:
     """Whether everything that sequences call on the backend is built; what does not compile is noted."""
     try:
-        for op in filter(backend.has, rounds.ops()):
+        for op in filter(backend.has, sequences.ops(result.op)):
             backend.prepare(op)
     except BuildError as error:
-        result.findings.append(Finding(rounds.NAME, backend.name, "build", f"a kernel does not compile\n{error}"))
+        result.findings.append(Finding(result.op, backend.name, "build", f"a kernel does not compile\n{error}"))
         return False
     return True
 
 
-def _replay(script: Script, backend: Backend, result: OpResult) -> None:
-    played = play(script, backend)
+def _replay(script: Any, backend: Backend, result: OpResult) -> None:
+    played = sequences.part(result.op, "play").play(script, backend)
     result.regressions += played.rounds > 0 or bool(played.findings)
     result.findings += played.findings
 
 
 def kept(op: str) -> list[Path]:
-    """The files of an op's cases, or of the sequences."""
-    return scriptfile.saved() if op == rounds.NAME else casefile.regressions(op)
+    """The files of an op's cases, or of a kind of sequences."""
+    return sequences.saved(op) if op in sequences.NAMES else casefile.regressions(op)
 
 
-def read(path: Path) -> Case | Script:
-    """What a file holds. Raises CaseError."""
+def read(path: Path) -> Any:
+    """What a file holds: a case, or a sequence of some kind. Raises CaseError."""
     document = casefile.document_of(path)
-    return scriptfile.parse(document, path) if scriptfile.is_sequence(document) else casefile.parse(document, path)
+    return sequences.parse(document, path) if sequences.is_sequence(document) else casefile.parse(document, path)
 
 
 def check_cases(paths: Iterable[Path], backend: Backend) -> list[OpResult]:
-    """Some case files, by op; sequences together."""
+    """Some case files, by op; sequences of a kind together."""
     results: dict[str, OpResult] = {}
     for path in paths:
         case = read(path)
-        if isinstance(case, Script):
-            result = results.setdefault(rounds.NAME, OpResult(rounds.NAME, oracles=tuple(SEQUENCES)))
+        if not isinstance(case, Case):
+            name = sequences.name_of(case)
+            result = results.setdefault(name, OpResult(name, oracles=tuple(SEQUENCES)))
             if _prepared(backend, result):
                 _replay(case, backend, result)
             continue

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from opgold import __version__
-from opgold.harness import casefile, rounds
+from opgold.harness import casefile, sequences
 from opgold.harness.backends.base import Backend, UnknownBackend
 from opgold.harness.locate import IncompleteOp
 from opgold.kernels.build import BuildError, MissingCompiler
@@ -82,13 +82,16 @@ def named(ops: list[str] | None) -> list[str]:
 def checked(ops: list[str] | None) -> list[str]:
     """The ops named, and the sequences if they are; or all of both."""
     if ops is None:
-        return [*schema.ops(), rounds.NAME]
-    only = [op for op in ops if op != rounds.NAME]
-    return (named(only) if only else []) + [rounds.NAME] * (len(only) < len(ops))
+        return [*schema.ops(), *sequences.NAMES]
+    only = [op for op in ops if op not in sequences.NAMES]
+    return (named(only) if only else []) + [name for name in sequences.NAMES if name in ops]
 
 
 Checked = Annotated[
-    list[str] | None, typer.Argument(metavar="[OP]...", help=f"Ops, {rounds.NAME} for sequences; all if none is named.")
+    list[str] | None,
+    typer.Argument(
+        metavar="[OP]...", help=f"Ops; {' and '.join(sequences.NAMES)} for sequences; all if none is named."
+    ),
 ]
 
 
@@ -116,7 +119,7 @@ def check(
     if case:
         results = engine.check_cases(case, target)
     else:
-        parts = {op: rounds.ops() if op == rounds.NAME else [op] for op in chosen}
+        parts = {op: sequences.ops(op) for op in chosen}
         missing = [op for op in chosen if not any(map(target.has, parts[op]))]
         if ops and missing:
             raise Unusable(f"backend {backend} does not have {', '.join(missing)}")
@@ -159,12 +162,12 @@ def list_ops() -> None:
 
 
 @app.command()
-def show(op: Annotated[str, typer.Argument(help=f"An op, or {rounds.NAME}.")]) -> None:
-    """An op's contract, arguments, shapes, files and cases; or the sequences."""
+def show(op: Annotated[str, typer.Argument(help=f"An op, {' or '.join(sequences.NAMES)}.")]) -> None:
+    """An op's contract, arguments, shapes, files and cases; or a kind of sequences."""
     from opgold.harness import show as pages
 
-    if op == rounds.NAME:
-        pages.sequences(Console())
+    if op in sequences.NAMES:
+        pages.kept_sequences(Console(), op)
         return
     pages.page(Console(), schema.load(op))
 

@@ -46,9 +46,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             "opgold_case", [path for _, path in paths], ids=[f"{op}-{path.stem}" for op, path in paths], indirect=True
         )
     elif "opgold_sequence" in wanted:
-        from opgold.harness.rounds import scriptfile
+        from opgold.harness import sequences
 
-        kept = scriptfile.saved()
+        kept = [path for name in sequences.NAMES for path in sequences.saved(name)]
         metafunc.parametrize("opgold_sequence", kept, ids=[path.stem for path in kept], indirect=True)
     elif "opgold_op" in wanted:
         metafunc.parametrize("opgold_op", schema.ops(), indirect=True)
@@ -87,11 +87,10 @@ def opgold_case(request: pytest.FixtureRequest, opgold_backend: Any) -> Any:
 @pytest.fixture
 def opgold_sequence(request: pytest.FixtureRequest, opgold_backend: Any) -> Any:
     """A kept sequence, all of whose ops the backend has."""
-    from opgold.harness import rounds
-    from opgold.harness.rounds import scriptfile
+    from opgold.harness import check, sequences
 
-    script = scriptfile.read(request.param)
-    for op in rounds.OPS[script.form]:
+    script = check.read(request.param)
+    for op in sequences.PACKAGES[sequences.name_of(script)].OPS[script.form]:
         _present(request, opgold_backend, op)
     return script
 

@@ -6,6 +6,7 @@ import inspect
 import textwrap
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -15,14 +16,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from opgold.cases.sample import Sample
-from opgold.harness import casefile, rounds
+from opgold.harness import casefile, sequences
 from opgold.harness.case import Case, Expected
 from opgold.harness.finding import Finding
 from opgold.harness.locate import strategy
 from opgold.harness.oracles import GOLDEN
-from opgold.harness.rounds import scriptfile
-from opgold.harness.rounds.play import play
-from opgold.harness.rounds.script import Script
 from opgold.harness.runner import Trial, run_golden
 from opgold.harness.search import generating
 from opgold.kernels import build
@@ -44,19 +42,21 @@ def overview() -> Table:
     for op in schema.ops():
         summary = (inspect.getdoc(schema.load(op).model) or "").partition("\n")[0]
         shown.add_row(op, str(len(casefile.regressions(op))), summary)
-    shown.add_row(rounds.NAME, str(len(scriptfile.saved())), inspect.getdoc(rounds))
+    for name, package in sequences.PACKAGES.items():
+        shown.add_row(name, str(len(sequences.saved(name))), inspect.getdoc(package))
     return shown
 
 
-def sequences(console: Console) -> None:
-    """The ops that sequences call, and the sequences that are kept."""
-    console.print(f"[bold]{rounds.NAME}[/]\n\n  {inspect.getdoc(rounds)}", highlight=False)
-    for form, ops in rounds.OPS.items():
+def kept_sequences(console: Console, name: str) -> None:
+    """The ops that sequences of a kind call, and the sequences that are kept."""
+    package = sequences.PACKAGES[name]
+    console.print(f"[bold]{name}[/]\n\n  {inspect.getdoc(package)}", highlight=False)
+    for form, ops in package.OPS.items():
         console.print(f"\n[bold]{form}[/]\n  {', '.join(ops)}", highlight=False, soft_wrap=True)
     console.print("\n[bold]sequences[/]")
     kept = Table.grid(padding=(0, 2))
-    for path in scriptfile.saved():
-        kept.add_row(f"  {path.stem}", escape(_first_sentence(scriptfile.read(path).why)))
+    for path in sequences.saved(name):
+        kept.add_row(f"  {path.stem}", escape(_first_sentence(sequences.part(name, "scriptfile").read(path).why)))
     console.print(kept, highlight=False)
 
 
@@ -93,10 +93,10 @@ def _first_sentence(text: str) -> str:
     return " ".join(text.split()).partition(". ")[0]
 
 
-def judge_case(case: Case | Script) -> tuple[str, list[Finding]]:
+def judge_case(case: Any) -> tuple[str, list[Finding]]:
     """What a case or sequence is, in words, and the golden model's findings on it."""
-    if isinstance(case, Script):
-        played = play(case)
+    if not isinstance(case, Case):
+        played = sequences.part(sequences.name_of(case), "play").play(case)
         return f"{case.form} sequence of {len(case.steps)} steps, {played.rounds} rounds played", played.findings
     trial = Trial(case, run_golden(case), _NoBackend(), [])  # type: ignore[arg-type]
     findings = [finding for oracle in GOLDEN.values() for finding in oracle.check(trial)]

@@ -1,11 +1,9 @@
-"""Whole rounds on every chosen backend: the sequences that are kept, and generated ones."""
+"""Sequences of every kind on every chosen backend: those that are kept, and generated ones."""
 
 import pytest
 
-from opgold.harness import rounds
+from opgold.harness import sequences
 from opgold.harness.check import save_sequence
-from opgold.harness.rounds.machine import search
-from opgold.harness.rounds.play import play
 
 
 def report(findings):
@@ -13,17 +11,19 @@ def report(findings):
 
 
 def test_kept(opgold_sequence, opgold_backend):
-    played = play(opgold_sequence, opgold_backend)
+    played = sequences.part(sequences.name_of(opgold_sequence), "play").play(opgold_sequence, opgold_backend)
     if played.findings:
         report(played.findings)
     assert played.rounds > 0
     assert played.compared >= 5 * played.rounds, "calls were not made on the backend"
 
 
-def test_generated(opgold_backend, opgold_examples, opgold_seed):
-    if not all(map(opgold_backend.has, rounds.ops())):
-        pytest.skip(f"backend {opgold_backend.name} does not have all of {', '.join(rounds.ops())}")
-    outcome = search(opgold_backend, opgold_examples, opgold_seed)
+@pytest.mark.parametrize("name", sequences.NAMES)
+def test_generated(name, opgold_backend, opgold_examples, opgold_seed):
+    ops = sequences.ops(name)
+    if not all(map(opgold_backend.has, ops)):
+        pytest.skip(f"backend {opgold_backend.name} does not have all of {', '.join(ops)}")
+    outcome = sequences.part(name, "machine").search(opgold_backend, opgold_examples, opgold_seed)
     if outcome.script is not None:
         report(save_sequence(outcome.script, outcome.findings))
     assert outcome.executed >= opgold_examples // 2, "too few sequences were played"

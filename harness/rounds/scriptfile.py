@@ -17,11 +17,6 @@ HEADER = ("form", "model_steps", "slots", "instance", "scheduler", "max_len")
 KEYS = {"sequence", "why", "steps", *HEADER}
 
 
-def is_sequence(document: Mapping[str, Any]) -> bool:
-    """Whether a file's mapping is a sequence's, not a case's."""
-    return "sequence" in document
-
-
 def read(path: Path) -> Script:
     """The sequence of a file. Raises CaseError, also for one that no server could play."""
     return parse(document_of(path), path)

@@ -128,6 +128,7 @@ class Share:
     state: str  # "prompt" or "decode"
     request: Request
     history: list[int]
+    turn: Turn = field(default_factory=Turn)
     drafts: list[int] = field(default_factory=list)
     reasoning: int = FREE  # in this step
     seeds: list[int] = field(default_factory=list)  # of its output rows
@@ -210,7 +211,7 @@ class Account:
 
     def _share(self, slot: int, turn: Turn) -> Share:
         request, script = self.requests[slot], self.script
-        share = Share(slot, "decode" if request.emitted else "prompt", request, list(request.emitted))
+        share = Share(slot, "decode" if request.emitted else "prompt", request, list(request.emitted), turn)
         if share.state == "decode":
             share.drafts = self._drafts(request, turn)
         request.reason()

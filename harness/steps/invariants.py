@@ -47,6 +47,9 @@ def after_seed(world: World, shares: list[Share], seeds: np.ndarray) -> Iterator
             yield Violation("no two consecutive steps share a seed", share, "topp_seed", share.seeds, mine)
         if mine != share.seeds:
             yield Violation("a row's seed is its slot's and four a row", share, "topp_seed", share.seeds, mine)
+        if share.turn.seeds is not None and mine != list(share.turn.seeds):
+            rule = "the seeds are those that the sequence gives"
+            yield Violation(rule, share, "topp_seed", list(share.turn.seeds), mine)
         wanted, got = share.request.seed, int(world.seeds[share.slot])
         if wanted != got:
             yield Violation("a step advances a slot's seed once", share, "infer_seed", wanted, got)
@@ -117,7 +120,10 @@ def after_update(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
     shares = list(shares)
     yield from _accepted(world, shares, "emitted", "what plain decoding emits")
     for share in shares:
-        slot, request = share.slot, share.request
+        slot, request, literal = share.slot, share.request, share.turn.emits
+        if literal is not None and list(literal) != share.emitted:
+            rule = "the tokens are those that the sequence gives"
+            yield Violation(rule, share, "accept_tokens", list(literal), share.emitted)
         prompt, emitted = list(request.insert.prompt), request.emitted
         row = [*prompt, *[-1] * world.script.layout, *emitted]
         row += [-1] * (world.script.max_len - len(row))

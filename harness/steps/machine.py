@@ -1,37 +1,34 @@
-"""Generated chains: drawn step by step along the account, then played."""
+"""Generated chains: drawn along the account from a seed, then played."""
 
 from __future__ import annotations
 
-import contextlib
-import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-
-import hypothesis
-from hypothesis import Phase, strategies as st
+from random import Random
 
 from opgold.harness import steps
 from opgold.harness.backends.base import Backend
 from opgold.harness.finding import Finding
-from opgold.harness.search import generating
 from opgold.harness.smallest import smallest
 from opgold.harness.steps.account import Account
 from opgold.harness.steps.play import play
 from opgold.harness.steps.script import (
     GPU_SEEDS,
+    LAYOUTS,
     METHODS,
     STOP_TOKENS,
     STOPS,
     XPU_SEEDS,
     Insert,
+    Method,
     Preempt,
     Script,
     Step,
     Turn,
 )
 from opgold.harness.steps.shrink import simpler
-from opgold.harness.steps.toy import LINE_BREAK, THINK_END, WORDS
+from opgold.harness.steps.toy import LINE_BREAK, THINK_END, WORDS, choices
 from opgold.harness.steps.world import MakeWorld, World
 
 STEPS = 16  # steps of the target in a generated chain, at most
@@ -51,63 +48,65 @@ class Outcome:
     script: Script | None = None
 
 
-@st.composite
-def scripts(draw: st.DrawFn) -> Script:
-    """Whole chains: requests enter free slots, and right and wrong drafts mix in every step."""
-    method = draw(st.sampled_from(METHODS), "method")
-    drafts = 0 if method == "naive" else draw(st.sampled_from((4, 3, 2, 1)), "drafts")
+def script_of(rng: Random) -> Script:
+    """A whole chain: requests enter free slots, and right and wrong drafts mix in every step."""
+    method: Method = rng.choice(METHODS)
+    drafts = 0 if method == "naive" else rng.randint(1, 4)
     script = Script(
         method,
         drafts,
-        draw(st.integers(1, 4), "slots"),
-        layout=draw(st.sampled_from((0, 1)), "layout"),
-        increment=draw(st.sampled_from((0, 0, 4, 4 * drafts + 5)), "increment"),
-        max_infer_seed=draw(st.sampled_from((GPU_SEEDS, XPU_SEEDS)), "max_infer_seed"),
-        hit_at_limit=draw(st.booleans(), "hit_at_limit"),
+        rng.randint(1, 4),
+        layout=rng.choice(LAYOUTS),
+        increment=rng.choice((0, 0, 4, 4 * drafts + 5)),
+        max_infer_seed=rng.choice((GPU_SEEDS, XPU_SEEDS)),
+        hit_at_limit=rng.random() < 0.5,
     )
     account = Account(script)
     taken: list[Insert | Step | Preempt] = []
-    for _ in range(draw(st.integers(2, STEPS), "steps")):
-        news: list[Insert | Preempt] = []
+    for _ in range(rng.randint(2, STEPS)):
         held = sorted(account.requests)
+        news: list[Insert | Step | Preempt] = []
+        if held and rng.random() < 0.05:
+            news.append(Preempt(rng.choice(held)))
         for slot in set(range(script.slots)) - set(held):
-            if not account.requests or draw(st.booleans(), "insert"):
-                news.append(draw(inserts(script, slot), "request"))
-                account.take(news[-1])
-        if held and draw(st.integers(0, 19), "preempt") == 0:
-            news.append(Preempt(draw(st.sampled_from(held), "slot")))
-            account.take(news[-1])
-        decoding = [slot for slot, request in account.requests.items() if request.emitted]
-        turns = {slot: draw(turn(drafts), "turn") for slot in decoding} if method == "mtp" else {}
-        going = Step({slot: given for slot, given in turns.items() if given != Turn()})
-        account.take(going)
-        taken += [*news, going]
+            if rng.random() < 0.5 or not (held or news):
+                news.append(_insert(rng, script, slot))
+        decoding = held if method == "mtp" else []
+        turns = {slot: _turn(rng, drafts) for slot in decoding}
+        news.append(Step({slot: turn for slot, turn in turns.items() if turn != Turn()}))
+        for step in news:
+            account.take(step)
+        taken += news
     return replace(script, steps=tuple(taken))
 
 
-@st.composite
-def turn(draw: st.DrawFn, drafts: int) -> Turn:
-    """All right, all wrong, or right up to one of them."""
-    count = draw(st.sampled_from((*[drafts] * 6, *range(drafts + 1))))
-    right = draw(st.sampled_from((*[count] * 6, *range(count + 1))))
+def _turn(rng: Random, drafts: int) -> Turn:
+    """Often all right, else right up to one of them; now and then fewer."""
+    count = rng.choice((drafts, drafts, rng.randint(0, drafts)))
+    right = rng.choice((count, rng.randint(0, count)))
     return Turn(right, count - right)
 
 
-@st.composite
-def inserts(draw: st.DrawFn, script: Script, slot: int) -> Insert:
-    """A request; stop sequences and limits are often such that they strike."""
-    sequences = st.lists(st.sampled_from(TEXT), min_size=1, max_size=STOP_TOKENS).map(tuple)
-    insert = Insert(
+def _insert(rng: Random, script: Script, slot: int) -> Insert:
+    """A request; stop sequences are of what it would say, so that they strike."""
+    prompt = tuple(rng.choice(TEXT) for _ in range(rng.randint(1, 8)))
+    said = list(prompt)
+    for _ in range(12):
+        said.append(choices(said)[0])
+    stops = []
+    for _ in range(rng.choice((0, 0, 1, STOPS))):
+        start = rng.randrange(len(prompt), len(said))
+        stops.append(tuple(said[start : start + rng.randint(1, STOP_TOKENS)]))
+    return Insert(
         slot,
-        tuple(draw(st.lists(st.sampled_from(TEXT), min_size=1, max_size=8), "prompt")),
-        max_dec=draw(st.sampled_from((32, 32, 32, 1, 2, 5, 11)), "max_dec"),
-        min_dec=draw(st.sampled_from((0, 6, 30)), "min_dec"),
-        stops=tuple(draw(st.lists(sequences, max_size=STOPS), "stops")),
-        think=draw(st.sampled_from((-1, -1, -1, -1, 6, 3, 1, 0)), "think"),
-        reply=draw(st.sampled_from((-1, -1, -1, 5, 2, 0)), "reply"),
-        seed=draw(st.sampled_from((-1, script.max_infer_seed - 1 - 4096 * slot)), "seed"),
+        prompt,
+        max_dec=rng.choice((32, 32, 32, 32, 1, 2, 5, 11)),
+        min_dec=rng.choice((0, 6, 30)),
+        stops=tuple(stops),
+        think=rng.choice((-1, -1, -1, -1, -1, -1, 0, 1, 3, 6)),
+        reply=rng.choice((-1, -1, -1, -1, 0, 2, 5)),
+        seed=rng.choice((-1, script.max_infer_seed - 1 - 4096 * slot)),
     )
-    return replace(insert, stops=insert.stops if draw(st.booleans(), "with stops") else ())
 
 
 def search(
@@ -121,13 +120,9 @@ def search(
 ) -> Outcome:
     """Play `chains` generated chains; stop at the first that has findings, and shrink it."""
     outcome = Outcome()
-
-    class Stop(Exception):
-        pass
-
-    def attempt(script: Script) -> None:
-        if outcome.script is not None:
-            return  # Hypothesis tries again what failed; that it failed is enough
+    rng = Random(f"{steps.NAME}:{seed}")
+    for _ in range(chains):
+        script = script_of(rng)
         played = play(script, backend, driver=driver, world=world)
         outcome.executed += 1
         advance()
@@ -136,16 +131,12 @@ def search(
         outcome.emitted += played.emitted
         if played.findings:
             outcome.script, outcome.findings = script, played.findings
-            raise Stop
-
-    run = generating(max_examples=max(chains, 1), phases=(Phase.generate,))(hypothesis.given(scripts())(attempt))
-    # flaky: what failed is not played again; the outcome holds what was seen, and is shrunk as a script
-    with contextlib.suppress(Stop, hypothesis.errors.Flaky, hypothesis.errors.FlakyFailure):
-        hypothesis.seed(zlib.crc32(f"{steps.NAME}:{seed}".encode()))(run)()
+            break
     if outcome.script is not None:
 
-        def again(script: Script) -> list[Finding]:
-            return play(script, backend, driver=driver, world=world).findings
+        def again(candidate: Script) -> list[Finding]:
+            return play(candidate, backend, driver=driver, world=world).findings
 
-        outcome.script, outcome.findings = smallest(outcome.script, outcome.findings, again, simpler)
+        shortest: tuple[Script, list[Finding]] = smallest(outcome.script, outcome.findings, again, simpler)
+        outcome.script, outcome.findings = shortest
     return outcome

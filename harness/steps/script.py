@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-METHODS = ("mtp", "ngram", "naive")
+Method = Literal["mtp", "ngram", "naive"]
+METHODS: tuple[Method, ...] = ("mtp", "ngram", "naive")
 LAYOUTS = (0, 1)
 STOPS, STOP_TOKENS = 2, 3  # the most stop sequences of a request, and tokens of one
 GPU_SEEDS, XPU_SEEDS = 2**63 - 2, 2**31 - 2
@@ -38,16 +39,21 @@ class Insert:
 
 @dataclass(frozen=True)
 class Turn:
-    """Drafts for one slot: `right` that the model would say itself, and behind them `wrong` that it would not."""
+    """Drafts for one slot: `right` that the model would say itself, and behind them `wrong` that it would not.
+
+    `emits` are the tokens that the slot must emit in this step, `seeds` those of its output rows, worked out by hand.
+    """
 
     right: int = 0
     wrong: int = 0
+    emits: tuple[int, ...] | None = None
+    seeds: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the target. Slots that are not named have no drafts. Prompts, and methods other than mtp, take none
-    from here."""
+    """A step of the target. Slots that are not named have no drafts. Prompts, and methods other than mtp, take
+    none from here."""
 
     turns: Mapping[int, Turn] = field(default_factory=dict)
 
@@ -74,7 +80,7 @@ class Script:
     step advances seeds by `increment` (0: four a row), modulo `max_infer_seed`. `hit_at_limit` is that of the thinking
     limit. Rows of prompts and histories have `max_len` columns."""
 
-    method: Literal["mtp", "ngram", "naive"]
+    method: Method
     drafts: int
     slots: int
     steps: tuple[AnyStep, ...] = ()
@@ -102,6 +108,11 @@ class Script:
         ):
             if count < least:
                 raise ScriptError(f"{name}: {count}, expected at least {least}")
+
+    @property
+    def form(self) -> str:
+        """What chooses the ops."""
+        return self.method
 
     @property
     def width(self) -> int:

@@ -15,6 +15,7 @@ from opgold.harness.steps.script import KINDS, AnyStep, Insert, Preempt, Script,
 
 NUMBERS = ("drafts", "slots", "layout", "increment", "max_infer_seed", "max_len")
 HEADER = ("method", *NUMBERS, "hit_at_limit")
+LISTS = {"prompt", "stops", "emits", "seeds"}  # of steps
 KEYS = {"sequence", "why", "steps", *HEADER}
 
 
@@ -62,7 +63,10 @@ def _step(number: int, given: Any) -> AnyStep:
 
 
 def _turn(where: str, content: Any) -> Turn:
-    return Turn(**{key: integer(f"{where}: {key}", value) for key, value in fields_of(where, Turn, content).items()})
+    fields = fields_of(where, Turn, content)
+    for key, value in fields.items():
+        fields[key] = (_tokens if key in LISTS else integer)(f"{where}: {key}", value)
+    return Turn(**fields)
 
 
 def _insert(where: str, content: Any) -> Insert:
@@ -113,7 +117,7 @@ def _content(step: AnyStep) -> str:
 def _given(of: Insert | Turn) -> dict[str, Any]:
     """The fields that differ from their defaults."""
     values = {f.name: getattr(of, f.name) for f in dataclasses.fields(of) if getattr(of, f.name) != f.default}
-    for name in {"prompt", "stops"} & set(values):
+    for name in LISTS & set(values):
         values[name] = [list(item) if isinstance(item, tuple) else item for item in values[name]]
     return values
 

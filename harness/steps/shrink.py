@@ -54,7 +54,7 @@ def _easier(step: AnyStep) -> Iterator[AnyStep]:
     if isinstance(step, Step):
         for slot, turn in step.turns.items():
             yield Step({s: t for s, t in step.turns.items() if s != slot})
-            for easier in _with_defaults(turn, ("right", "wrong")):
+            for easier in _with_defaults(turn, ("right", "wrong", "emits", "seeds")):
                 yield Step({**step.turns, slot: easier})
             if turn.right > 1:
                 yield Step({**step.turns, slot: replace(turn, right=turn.right - 1)})

@@ -16,9 +16,9 @@ INJECTED = (LINE_BREAK, THINK_END, LINE_BREAK, LINE_BREAK)  # ends a thought tha
 
 def _tables() -> tuple[np.ndarray, np.ndarray]:
     """Mostly words; now and then an end, a line break and, mostly behind one, the end of a thought."""
-    rng = np.random.default_rng(8061)
+    rng = np.random.default_rng(190)
     shape = (VOCABULARY, VOCABULARY)
-    first = rng.choice([*WORDS] * 6 + [LINE_BREAK, LINE_BREAK, *END_IDS], shape)
+    first = rng.choice([*WORDS] * 12 + [LINE_BREAK, LINE_BREAK, *END_IDS], shape)
     first[:, LINE_BREAK] = np.where(rng.random(VOCABULARY) < 0.5, THINK_END, first[:, LINE_BREAK])
     first[LINE_BREAK, THINK_END] = first[THINK_END, LINE_BREAK] = LINE_BREAK
     return first, rng.choice(WORDS, shape)
