@@ -153,6 +153,6 @@ def workload(batch: Batch) -> dict[str, Any]:
 
 
 WORKLOADS = (
-    Workload(Batch("256 slots x 4 drafts, texts of 1,000 to 2,000 tokens", drafts=5), workload, 8),
+    Workload(Batch("256 slots x 4 drafts, texts of 1,000 to 2,000 tokens", drafts=5), workload),
     Workload(Batch("256 slots x 31 drafts", drafts=32), workload, 100_000, "us"),
 )
