@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from opgold.harness import rounds
+from opgold.harness import rounds, stepfields
 from opgold.harness.casefile import CaseError, document_of
 from opgold.harness.rounds.account import Account
 from opgold.harness.rounds.script import KINDS, Block, Insert, Preempt, Resume, Round, Script, Step, Turn, kind
-from opgold.harness.stepfields import fields_of, flow, integer, mapping
+from opgold.harness.stepfields import (
+    changed,
+    check_header,
+    fields_of,
+    flow,
+    insertion,
+    integer,
+    mapping,
+    named_step,
+    text,
+)
 
 HEADER = ("form", "model_steps", "slots", "instance", "scheduler", "max_len")
 KEYS = {"sequence", "why", "steps", *HEADER}
@@ -33,16 +42,7 @@ def parse(document: Mapping[str, Any], path: Path) -> Script:
 
 
 def _script(document: Mapping[str, Any], path: Path) -> Script:
-    unknown = set(document) - KEYS
-    if unknown:
-        raise ValueError(f"unknown key {', '.join(sorted(map(repr, unknown)))}; there are {', '.join(sorted(KEYS))}")
-    if document.get("sequence") != rounds.NAME:
-        raise ValueError(f"sequence: {document.get('sequence')!r}, expected {rounds.NAME}")
-    for key in ("form", "model_steps", "slots", "steps"):
-        if key not in document:
-            raise ValueError(f"key {key!r} is missing")
-    if not isinstance(document["steps"], list):
-        raise ValueError("steps: expected a list")
+    check_header(rounds.NAME, document, KEYS, ("form", "model_steps", "slots"))
     header = {name: document[name] for name in HEADER if name in document}
     for name in ("model_steps", "slots", "max_len"):
         header[name] = integer(name, header.get(name, 64))
@@ -51,20 +51,12 @@ def _script(document: Mapping[str, Any], path: Path) -> Script:
 
 
 def _step(number: int, given: Any) -> Step:
-    if not isinstance(given, dict) or len(given) != 1:
-        raise ValueError(f"step {number}: expected a mapping with one of {', '.join(KINDS)}")
-    name, content = next(iter(given.items()))
-    if name not in KINDS:
-        raise ValueError(f"step {number}: no step {name!r}; there are {', '.join(KINDS)}")
-    where = f"step {number} ({name})"
+    name, content, where = named_step(number, given, KINDS)
     if name == "round":
         turns = mapping(where, content)
         return Round({integer(where, slot): _turn(f"{where}: slot {slot}", turn) for slot, turn in turns.items()})
     if name == "insert":
-        fields = fields_of(where, Insert, content)
-        missing = {"slot", "prompt"} - set(fields)
-        if missing:
-            raise ValueError(f"{where}: {' and '.join(sorted(missing))} missing")
+        fields = insertion(where, Insert, content)
         return Insert(**{key: integer(f"{where}: {key}", value) for key, value in fields.items()})
     simple: dict[str, type[Block | Resume | Preempt]] = {"block": Block, "resume": Resume, "preempt": Preempt}
     return simple[name](integer(where, content))
@@ -88,13 +80,8 @@ def _turn(where: str, content: Any) -> Turn:
 def write(script: Script, path: Path) -> None:
     """Write a sequence so that `read` gives it back, a line a step."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    defaults = {f.name: f.default for f in dataclasses.fields(Script)}
-    lines = [f"sequence: {rounds.NAME}"]
-    if script.why:
-        lines += ["why: |", *(f"  {line}".rstrip() for line in script.why.splitlines())]
-    lines += [f"{name}: {getattr(script, name)}" for name in HEADER if getattr(script, name) != defaults[name]]
-    lines += ["steps:", *(f"- {kind(step)}: {_content(step)}" for step in script.steps)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    contents = ((kind(step), _content(step)) for step in script.steps)
+    path.write_text(text(rounds.NAME, script, HEADER, contents), encoding="utf-8")
 
 
 def _content(step: Step) -> str:
@@ -105,7 +92,7 @@ def _content(step: Step) -> str:
 
 def _given(of: Insert | Turn) -> dict[str, Any]:
     """The fields that differ from their defaults."""
-    values = {f.name: getattr(of, f.name) for f in dataclasses.fields(of) if getattr(of, f.name) != f.default}
+    values = changed(of)
     if "ends" in values:
         values["ends"] = [list(substep) for substep in values["ends"]]
     return values
@@ -113,6 +100,4 @@ def _given(of: Insert | Turn) -> dict[str, Any]:
 
 def saved() -> list[Path]:
     """The sequences that are kept, by name."""
-    import opgold.cases
-
-    return sorted((Path(opgold.cases.__path__[0]) / "sequences").glob("*.yaml"))
+    return stepfields.saved("sequences")

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from opgold.harness import steps
+from opgold.harness import stepfields, steps
 from opgold.harness.casefile import CaseError, document_of
-from opgold.harness.stepfields import fields_of, flow, integer, mapping
+from opgold.harness.stepfields import (
+    changed,
+    check_header,
+    fields_of,
+    flow,
+    insertion,
+    integer,
+    mapping,
+    named_step,
+    text,
+)
 from opgold.harness.steps.account import Account
 from opgold.harness.steps.script import KINDS, AnyStep, Insert, Preempt, Script, Step, Turn, kind
 
@@ -35,14 +44,7 @@ def parse(document: Mapping[str, Any], path: Path) -> Script:
 
 
 def _script(document: Mapping[str, Any], path: Path) -> Script:
-    unknown = set(document) - KEYS
-    if unknown:
-        raise ValueError(f"unknown key {', '.join(sorted(map(repr, unknown)))}; there are {', '.join(sorted(KEYS))}")
-    for key in ("method", "drafts", "slots", "steps"):
-        if key not in document:
-            raise ValueError(f"key {key!r} is missing")
-    if not isinstance(document["steps"], list):
-        raise ValueError("steps: expected a list")
+    check_header(steps.NAME, document, KEYS, ("method", "drafts", "slots"))
     header = {name: document[name] for name in HEADER if name in document}
     header |= {name: integer(name, header[name]) for name in NUMBERS if name in header}
     taken = tuple(_step(number, given) for number, given in enumerate(document["steps"], 1))
@@ -50,12 +52,7 @@ def _script(document: Mapping[str, Any], path: Path) -> Script:
 
 
 def _step(number: int, given: Any) -> AnyStep:
-    if not isinstance(given, dict) or len(given) != 1:
-        raise ValueError(f"step {number}: expected a mapping with one of {', '.join(KINDS)}")
-    name, content = next(iter(given.items()))
-    if name not in KINDS:
-        raise ValueError(f"step {number}: no step {name!r}; there are {', '.join(KINDS)}")
-    where = f"step {number} ({name})"
+    name, content, where = named_step(number, given, KINDS)
     if name == "step":
         turns = mapping(where, content)
         return Step({integer(where, slot): _turn(f"{where}: slot {slot}", turn) for slot, turn in turns.items()})
@@ -70,10 +67,7 @@ def _turn(where: str, content: Any) -> Turn:
 
 
 def _insert(where: str, content: Any) -> Insert:
-    fields = fields_of(where, Insert, content)
-    missing = {"slot", "prompt"} - set(fields)
-    if missing:
-        raise ValueError(f"{where}: {' and '.join(sorted(missing))} missing")
+    fields = insertion(where, Insert, content)
     for key, value in fields.items():
         at = f"{where}: {key}"
         if key == "prompt":
@@ -98,14 +92,8 @@ def _list(where: str, value: Any) -> list[Any]:
 def write(script: Script, path: Path) -> None:
     """Write a chain so that `read` gives it back, a line a step."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    defaults = {f.name: f.default for f in dataclasses.fields(Script)}
-    lines = [f"sequence: {steps.NAME}"]
-    if script.why:
-        lines += ["why: |", *(f"  {line}".rstrip() for line in script.why.splitlines())]
-    changed = [name for name in HEADER if getattr(script, name) != defaults[name]]
-    lines += [f"{name}: {flow(getattr(script, name)).removesuffix('...').strip()}" for name in changed]
-    lines += ["steps:", *(f"- {kind(step)}: {_content(step)}" for step in script.steps)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    contents = ((kind(step), _content(step)) for step in script.steps)
+    path.write_text(text(steps.NAME, script, HEADER, contents), encoding="utf-8")
 
 
 def _content(step: AnyStep) -> str:
@@ -116,7 +104,7 @@ def _content(step: AnyStep) -> str:
 
 def _given(of: Insert | Turn) -> dict[str, Any]:
     """The fields that differ from their defaults."""
-    values = {f.name: getattr(of, f.name) for f in dataclasses.fields(of) if getattr(of, f.name) != f.default}
+    values = changed(of)
     for name in LISTS & set(values):
         values[name] = [list(item) if isinstance(item, tuple) else item for item in values[name]]
     return values
@@ -124,6 +112,4 @@ def _given(of: Insert | Turn) -> dict[str, Any]:
 
 def saved() -> list[Path]:
     """The chains that are kept, by name."""
-    import opgold.cases
-
-    return sorted((Path(opgold.cases.__path__[0]) / "chains").glob("*.yaml"))
+    return stepfields.saved("chains")
