@@ -72,20 +72,20 @@ def workloads(ops: Sequence[str], *units: str) -> Iterator[tuple[Case, Workload]
 
 
 def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
-    """The table. A figure over its target is marked; nothing fails."""
+    """The table, with a column for each baseline that was measured. A figure over its target is marked; nothing fails."""
+    measured = [unit for unit in ("empty", "copy", "read") if any(row.ratio(unit) for row in rows)]
     table = Table(title="microseconds of one call: median (least)", title_justify="left", box=None, pad_edge=False)
-    table.add_column("op", no_wrap=True)
-    table.add_column("workload")
-    for column in ("µs", "x empty", "x copy", "x read", "target"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("")
+    table.add_column("op", overflow="fold")
+    table.add_column("workload", overflow="fold")
+    for column in ("µs", *(f"x {unit}" for unit in measured), "target", ""):
+        table.add_column(column, justify="right" if column else "left", no_wrap=True, min_width=len(column))
     for row in rows:
         table.add_row(
             row.op,
             row.workload,
             f"{row.median:.2f} ({row.minimum:.2f})",
-            *(f"{ratio:.2f}" if (ratio := row.ratio(unit)) else "" for unit in ("empty", "copy", "read")),
-            str(row.target or ""),
+            *(f"{ratio:.2f}" if (ratio := row.ratio(unit)) else "" for unit in measured),
+            row.target,
             "[red]missed[/red]" if row.missed else "[green]ok[/green]" if row.target else "",
         )
     (console or Console()).print(table)
