@@ -72,7 +72,7 @@ def workloads(ops: Sequence[str], *units: str) -> Iterator[tuple[Case, Workload]
 
 
 def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
-    """The table, with a column for each baseline that was measured. A figure over its target is marked; nothing fails."""
+    """The table, a column for each baseline that was measured. A figure over its target is marked; nothing fails."""
     measured = [unit for unit in ("empty", "copy", "read") if any(row.ratio(unit) for row in rows)]
     table = Table(title="microseconds of one call: median (least)", title_justify="left", box=None, pad_edge=False)
     table.add_column("op", overflow="fold")
