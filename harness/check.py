@@ -8,6 +8,7 @@ import signal
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,10 @@ def check_op(
     return result
 
 
+class ProcessDied(RuntimeError):
+    """One of several processes side by side ended without an answer."""
+
+
 def check_named(
     name: str, backend: Backend, examples: int, seed: int, advance: Callable[[], None] = lambda: None
 ) -> OpResult:
@@ -107,7 +112,10 @@ def check_side_by_side(
         running = {pool.submit(_check_in_process, name, backend, examples, seed): name for name in names}
         for done in as_completed(running):
             advance(examples + len(kept(running[done])))
-        results = {name: done.result() for done, name in running.items()}
+        try:
+            results = {name: done.result() for done, name in running.items()}
+        except BrokenProcessPool as error:
+            raise ProcessDied("a process that checked an op died; run again with --jobs 1 to see which") from error
     return [results[name] for name in names]
 
 

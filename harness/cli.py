@@ -249,3 +249,10 @@ def main() -> None:
     except USER_ERRORS as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(USAGE)
+    except RuntimeError as error:
+        from opgold.harness.check import ProcessDied
+
+        if not isinstance(error, ProcessDied):
+            raise
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(FINDINGS)

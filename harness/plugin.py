@@ -36,10 +36,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     wanted = set(metafunc.fixturenames)
     if "opgold_backend" not in wanted:
         return
-    from opgold.harness import casefile
+    from opgold.harness import backends, casefile
     from opgold.reference import schema
 
-    metafunc.parametrize("opgold_backend", metafunc.config.getoption("--opgold-backend") or ["cuda-emu"], indirect=True)
+    names = metafunc.config.getoption("--opgold-backend") or ["cuda-emu"]
+    for name in names:
+        try:
+            backends.get(name)
+        except backends.UnknownBackend as error:
+            raise pytest.UsageError(f"--opgold-backend: {error}") from error
+    metafunc.parametrize("opgold_backend", names, indirect=True)
     if "opgold_case" in wanted:
         paths = [(op, path) for op in schema.ops() for path in casefile.regressions(op)]
         metafunc.parametrize(

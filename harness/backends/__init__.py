@@ -8,6 +8,8 @@ from opgold.harness.backends.base import Backend, UnknownBackend
 from opgold.harness.backends.isolated import Isolated
 from opgold.harness.backends.native import Native
 
+__all__ = ["NAMES", "Backend", "Isolated", "Native", "UnknownBackend", "get"]
+
 NAMES = ("cuda-emu", "cuda")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opgold.harness import backends, casefile, cli
+from opgold.harness import backends, casefile, check, cli
 from opgold.harness.backends.golden import GoldenBackend
 from opgold.harness.show import example, judge_case
 from opgold.reference import schema
@@ -118,3 +118,15 @@ def test_new_case_is_written_once(opgold, tmp_path):
     again = opgold("case", "new", "rebuild_padding", "--out", path)
     assert again.returncode == 2
     assert "exists" in again.stderr
+
+
+def test_a_process_that_dies_is_one_line_and_a_failure(monkeypatch, capsys):
+    def die(*_):
+        raise check.ProcessDied("a process that checked an op died")
+
+    monkeypatch.setattr(check, "check_side_by_side", die)
+    monkeypatch.setattr(sys, "argv", ["opgold", "check", "--jobs", "2", "--examples", "0"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "error: a process that checked an op died\n"
