@@ -85,6 +85,7 @@ void opgold_device_free(void* address);
 int opgold_device_copy(void* target, const void* source, int64_t bytes);  // either side may be host memory; 0 on success
 
 // Captures `launches` calls of the entry in one graph and replays it `samples` times: seconds a call, one entry a sample.
+// What is read and written is put back before each replay.
 int opgold_device_time(opgold_entry entry, const opgold_tensor* tensors, int32_t tensor_count,
                        const opgold_attribute* attributes, int32_t attribute_count, int32_t launches, int32_t samples,
                        double* seconds, char* message, int64_t message_size);

@@ -96,7 +96,8 @@ OPGOLD_EXPORTED int opgold_device_time(opgold_entry entry, const opgold_tensor* 
   };
   const std::lock_guard<std::mutex> guard(opgold::cuda::one_call_at_a_time);
   try {
-    opgold::cuda::time(opgold::cuda::stream(), enter, launches, samples, seconds);
+    const opgold::cuda::Kept kept(tensors, tensor_count);
+    opgold::cuda::time(opgold::cuda::stream(), enter, kept, launches, samples, seconds);
     return 0;
   } catch (const std::exception& failure) {
     cudaGetLastError();
