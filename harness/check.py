@@ -55,7 +55,7 @@ def run_case(case: Case, backend: Backend) -> tuple[bool, list[Finding]]:
     trial = try_case(case, backend)
     findings = list(judge(trial))
     if case.path is not None:
-        findings = [replace(finding, case=case.name, saved=case.path) for finding in findings]
+        findings = [finding.of_file(case.path) for finding in findings]
     return trial.executed, findings
 
 

@@ -140,7 +140,11 @@ def check(
             side_by_side = min(jobs, len(present)) if target.emulated else 1  # a device is used by one process
             if side_by_side > 1:
                 progress.update(bar, description=f"{len(present)} ops, {side_by_side} at a time")
-                results = engine.check_side_by_side(present, backend, examples, seed, side_by_side, advance)
+                try:
+                    results = engine.check_side_by_side(present, backend, examples, seed, side_by_side, advance)
+                except engine.ProcessDied as error:
+                    typer.echo(f"error: {error}", err=True)
+                    raise typer.Exit(FINDINGS) from error
             else:
                 for op in present:
                     progress.update(bar, description=op)
@@ -249,10 +253,3 @@ def main() -> None:
     except USER_ERRORS as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(USAGE)
-    except RuntimeError as error:
-        from opgold.harness.check import ProcessDied
-
-        if not isinstance(error, ProcessDied):
-            raise
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(FINDINGS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,10 @@ class Finding:
     case: str = "generated"
     saved: Path | None = None
     cause: str | None = None
+
+    def of_file(self, path: Path) -> Finding:
+        """The same finding, pointing at the file of the case that shows it."""
+        return replace(self, case=path.stem, saved=path)
 
     @property
     def kind(self) -> tuple[str, ...]:

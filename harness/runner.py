@@ -46,6 +46,12 @@ def poison_byte(argument: str, poison: int) -> int:
     return byte ^ 0xFF if poison else byte
 
 
+def poisoned(argument: str, shape: tuple[int, ...], dtype: np.dtype, poison: int) -> np.ndarray:
+    """An output as it is before a call."""
+    raw = np.full(int(np.prod(shape)) * dtype.itemsize, poison_byte(argument, poison), np.uint8)
+    return raw.view(dtype).reshape(shape)
+
+
 def is_poison(array: np.ndarray, argument: str, poison: int) -> np.ndarray:
     """Which elements hold nothing but poison; bool, the array's shape."""
     poisoned: np.ndarray = (raw_bytes(array) == poison_byte(argument, poison)).all(axis=1)
@@ -73,8 +79,7 @@ def arguments(case: Case, poison: int) -> dict[str, Value]:
     }
     for name, shape in signature.shapes(symbols).items():
         dtype = signature.dtype(signature.argument(name), case.inputs)
-        raw = np.full(int(np.prod(shape)) * dtype.itemsize, poison_byte(name, poison), np.uint8)
-        values[name] = raw.view(dtype).reshape(shape)
+        values[name] = poisoned(name, shape, dtype, poison)
     return values
 
 

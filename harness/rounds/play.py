@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from opgold.harness.rounds import invariants
 from opgold.harness.rounds.account import Account, Share
 from opgold.harness.rounds.script import Block, Insert, Preempt, Resume, Round, Script, Step, kind
 from opgold.harness.rounds.world import MakeWorld, World
-from opgold.harness.runner import poison_byte
+from opgold.harness.runner import poisoned
 from opgold.reference.schema import Signature, load
 
 
@@ -117,9 +117,7 @@ def _outputs(signature: Signature, values: dict[str, Any]) -> dict[str, np.ndarr
     extents["max_draft"] = values["draft_tokens" if "draft_tokens" in values else "decode_states"].shape[1]
     extents["tokens"] = len(values.get("ids_remove_padding", ()))
     for name, shape in signature.shapes(extents).items():
-        dtype = np.dtype(signature.argument(name).dtypes[0])
-        raw = np.full(int(np.prod(shape)) * dtype.itemsize, poison_byte(name, 0), np.uint8)
-        outputs[name] = raw.view(dtype).reshape(shape)
+        outputs[name] = poisoned(name, shape, np.dtype(signature.argument(name).dtypes[0]), 0)
     return outputs
 
 
@@ -132,6 +130,5 @@ def play(
         if player.take(step):
             break
     if script.path is not None:
-        played = player.played
-        played.findings = [replace(f, case=script.path.stem, saved=script.path) for f in played.findings]
+        player.played.findings = [finding.of_file(script.path) for finding in player.played.findings]
     return player.played

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from opgold.harness.backends.base import Backend
 from opgold.harness.calls import Calls, Found, Violation
 from opgold.harness.finding import Finding
-from opgold.harness.runner import poison_byte
+from opgold.harness.runner import poisoned
 from opgold.harness.steps import invariants
 from opgold.harness.steps.account import Account, Share
 from opgold.harness.steps.script import AnyStep, Insert, Preempt, Script, Step, kind
@@ -112,9 +112,7 @@ def _outputs(signature: Signature, values: dict[str, Any]) -> dict[str, np.ndarr
     if not signature.outputs:
         return outputs
     for name, shape in signature.shapes(signature.bind(values)).items():
-        dtype = signature.dtype(signature.argument(name), values)
-        raw = np.full(int(np.prod(shape)) * dtype.itemsize, poison_byte(name, 0), np.uint8)
-        outputs[name] = raw.view(dtype).reshape(shape)
+        outputs[name] = poisoned(name, shape, signature.dtype(signature.argument(name), values), 0)
     return outputs
 
 
@@ -127,6 +125,5 @@ def play(
         if player.take(step):
             break
     if script.path is not None:
-        played = player.played
-        played.findings = [replace(f, case=script.path.stem, saved=script.path) for f in played.findings]
+        player.played.findings = [finding.of_file(script.path) for finding in player.played.findings]
     return player.played

@@ -1,5 +1,5 @@
-// opgold.kernels._runtime: loads device and kernel libraries, and calls entries with NumPy arrays, DLPack objects or
-// device addresses. The only unit that knows Python.
+// opgold.kernels._runtime: loads device and kernel libraries, and calls entries with NumPy arrays or device addresses. The
+// only unit that knows Python.
 
 #include <dlfcn.h>
 #include <pybind11/numpy.h>
@@ -52,7 +52,7 @@ class Library {
   void* handle_;
 };
 
-// A view of memory on some device: what DLPack gives, or what Device.allocate returned.
+// A view of memory on some device: what Device.upload returns, or any address with its shape and dtype.
 struct DeviceArray {
   uintptr_t address;
   std::vector<int64_t> shape;
@@ -172,12 +172,6 @@ class Device {
             py::str(source.dtype().attr("name"))};
   }
 
-  void download(const DeviceArray& array, py::array target) const {
-    const auto copy = library_.symbol<decltype(&opgold_device_copy)>("opgold_device_copy");
-    if (copy(target.mutable_data(), reinterpret_cast<void*>(array.address), target.nbytes()))
-      throw std::runtime_error("copy from device failed");
-  }
-
   void release(DeviceArray& array) const {
     library_.symbol<decltype(&opgold_device_free)>("opgold_device_free")(reinterpret_cast<void*>(array.address));
     array.address = 0;
@@ -220,7 +214,6 @@ PYBIND11_MODULE(_runtime, module) {
       .def("call", &Device::call, py::arg("library"), py::arg("op"), py::arg("tensors"), py::arg("attributes"),
            py::arg("schedule"), py::arg("shift"), py::arg("seed"), py::arg("step_limit"), py::arg("time_limit"))
       .def("upload", &Device::upload)
-      .def("download", &Device::download)
       .def("release", &Device::release)
       .def("time", &Device::time, py::arg("library"), py::arg("op"), py::arg("tensors"), py::arg("attributes"),
            py::arg("launches"), py::arg("samples"));
