@@ -13,21 +13,23 @@ from opgold.kernels import symbolize
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a launch an access was made: block and thread, and the library address that made it."""
+    """Where in a launch an access was made: block and thread (on an XPU cluster and core), and the library address."""
 
     block: tuple[int, int, int] | None
     thread: tuple[int, int, int] | None
     access: str | None = None
+    machine: str = "cuda"
     library: str | None = None
     pc: int | None = None
 
     @classmethod
-    def of(cls, record: dict[str, Any]) -> Place:
+    def of(cls, record: dict[str, Any], machine: str = "cuda") -> Place:
         block, thread = record.get("block"), record.get("thread")
         return cls(
             tuple(block) if block else None,
             tuple(thread) if thread else None,
             record.get("access"),
+            machine,
             record.get("library"),
             record.get("pc"),
         )
@@ -42,9 +44,9 @@ class Place:
     def __str__(self) -> str:
         parts = []
         if self.block is not None:
-            parts.append(f"block {_index(self.block)}")
+            parts.append(f"{'cluster' if self.machine == 'xpu' else 'block'} {_index(self.block)}")
         if self.thread is not None:
-            parts.append(f"thread {_index(self.thread)}")
+            parts.append(f"{'core' if self.machine == 'xpu' else 'thread'} {_index(self.thread)}")
         where = " ".join(parts)
         if not self.frames:
             return where
@@ -79,14 +81,14 @@ class Fault:
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> Fault:
-        shape, other = record.get("shape"), record.get("other")
+        shape, other, machine = record.get("shape"), record.get("other"), record.get("machine", "cuda")
         plain = ("kernel", "memory", "argument", "dtype", "element", "size", "file", "line")
         return cls(
             record["kind"],
             **{name: record.get(name) for name in plain},
-            place=Place.of(record),
+            place=Place.of(record, machine),
             shape=None if shape is None else tuple(shape),
-            other=Place.of(other) if other else None,
+            other=Place.of(other, machine) if other else None,
             count=record.get("count", 1),
             detail=record.get("detail", ""),
         )

@@ -11,6 +11,8 @@ import numpy as np
 from opgold.kernels import _runtime, build
 from opgold.kernels.report import Report
 
+COPIES = {"late": 0, "early": 1}
+BARRIERS = {"strict": 0, "device": 1}
 SCHEDULES = {"ascending": 0, "descending": 1, "random": 2}
 KINDS = {"cuda-emu": 1, "cuda": 2, "xpu-emu": 1, "xpu": 3}
 
@@ -52,11 +54,17 @@ class Device:
         shift: int = 0,
         step_limit: int = STEP_LIMIT,
         time_limit: float = TIME_LIMIT,
+        clusters: int = 0,
+        cores: int = 0,
+        copies: str = "late",
+        barriers: str = "strict",
     ) -> Report:
         """Call an op on guarded copies of host arrays. Writable arrays are updated in place.
 
         `tensors` are (name, array or None, "in" | "out" | "inout"); `shift` moves bases by so many elements off their
-        256-byte boundary. Raises ValueError for arrays that no kernel takes (dtype, contiguity).
+        256-byte boundary. On an emulated XPU, `clusters` and `cores` are what launchers find (0: 8 and 64), `copies` says
+        when transfers that nobody waits for are made ("late", "early"), `barriers` whether all cores must come to the
+        same ("strict") or those that have ended count ("device"). Raises ValueError for arrays that no kernel takes (dtype, contiguity).
         """
         text = self._device.call(
             library(kernels),
@@ -68,6 +76,10 @@ class Device:
             seed,
             step_limit,
             time_limit,
+            clusters,
+            cores,
+            COPIES[copies],
+            BARRIERS[barriers],
         )
         return Report.of(text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 NAME = "target_steps"  # what `opgold check` and the key `sequence` of a file call them
 
 _BEFORE = (
+    "recover_decode_task",
     "speculate_pre_process",
     "build_sampling_params",
     "speculate_get_token_penalty_multi_scores",
@@ -14,6 +15,7 @@ _AFTER = (
     "speculate_set_stop_value_multi_seqs",
     "speculate_limit_thinking_content_length",
     "unified_update_model_status",
+    "speculate_schedule_cache",
 )
 OPS = {
     "mtp": (*_BEFORE, "verify_draft_tokens", *_AFTER),

@@ -7,11 +7,25 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from opgold.harness.calls import Violation
-from opgold.harness.steps.account import FIRST_ANSWER, Share
+from opgold.harness.steps.account import Share
+from opgold.harness.steps.request import FIRST_ANSWER, Request
 from opgold.harness.steps.toy import END_IDS, NEVER
 from opgold.harness.steps.world import World
 
 SUPPRESSED = -1e10
+
+
+def after_recover(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
+    """Slots of this step run, with all that they have run before cached; blocked ones do not."""
+    for share in shares:
+        waits = share.state == "blocked"
+        for name, wanted, got in (
+            ("stop_flags", waits, bool(world.stop[share.slot])),
+            ("is_block_step", waits, bool(world.blocked[share.slot])),
+            ("seq_lens_decoder", 0 if waits else share.cached, int(world.dec[share.slot])),
+        ):
+            if wanted != got:
+                yield Violation("slots run unless they are blocked", share, name, wanted, got)
 
 
 def after_match(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
@@ -24,7 +38,7 @@ def after_match(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
 
 
 def after_pack(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
-    """The target runs the prompt, or the last token that was emitted and the drafts."""
+    """The target runs a chunk of the prompt, or the last token that was emitted and the drafts."""
     ids, starts = world.packed["ids_remove_padding"], world.packed["cu_seqlens_q"]
     for share in shares:
         got = ids[starts[share.slot] : starts[share.slot + 1]].tolist()
@@ -73,13 +87,14 @@ def after_penalty(world: World, shares: Iterable[Share], before: np.ndarray) -> 
             yield Violation(rule, share, "logits", expected.tolist(), got.tolist())
 
 
-def after_reason(world: World, shares: Iterable[Share], before: np.ndarray) -> Iterator[Violation]:
+def after_reason(world: World, shares: list[Share], before: np.ndarray) -> Iterator[Violation]:
     """Reasoning is where the last tokens put it; the first answer keeps to what is allowed."""
-    for share, first, place in _rows(world, shares):
+    for share in shares:
         status = int(world.reasoning[share.slot])
         if status != share.reasoning:
             rule = "reasoning is where the last tokens put it"
             yield Violation(rule, share, "reasoning_status", share.reasoning, status)
+    for share, first, place in _rows(world, shares):
         expected = before[first + place].copy()
         if place == 0 and share.reasoning == FIRST_ANSWER:
             expected[NEVER] = SUPPRESSED
@@ -120,27 +135,61 @@ def after_update(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
     shares = list(shares)
     yield from _accepted(world, shares, "emitted", "what plain decoding emits")
     for share in shares:
-        slot, request, literal = share.slot, share.request, share.turn.emits
-        if literal is not None and list(literal) != share.emitted:
-            rule = "the tokens are those that the sequence gives"
-            yield Violation(rule, share, "accept_tokens", list(literal), share.emitted)
-        prompt, emitted = list(request.insert.prompt), request.emitted
-        row = [*prompt, *[-1] * world.script.layout, *emitted]
-        row += [-1] * (world.script.max_len - len(row))
-        got_row = world.history[slot].tolist()
-        for name, wanted, got in (
-            ("token_ids_all", row, got_row),
-            ("step_idx", len(emitted), int(world.step[slot])),
-            ("stop_flags", request.ended, bool(world.stop[slot])),
-            ("seq_lens_encoder", 0, int(world.enc[slot])),
-            ("seq_lens_decoder", len(prompt) + len(emitted) - 1, int(world.dec[slot])),
-            ("step_input_ids", emitted[-1], int(world.tokens[slot, 0])),
-        ):
-            if wanted != got:
-                yield Violation("state is that of the tokens emitted so far", share, name, wanted, got)
-    running = any(not share.request.ended for share in shares)
+        yield from _state(world, share.request, share)
+    running = any(share.runs_on for share in shares)
     if bool(world.running[0]) != running:
         yield Violation("the flag tells whether a slot runs on", None, "has_running_seqs", running, not running)
+
+
+def after_schedule(world: World, shares: Iterable[Share], requests: Iterable[Request]) -> Iterator[Violation]:
+    """What was sampled before a prompt's end is taken back; all else stays, also what slots have that did not run."""
+    shares = list(shares)
+    yield from _accepted(world, shares, "delivered", "what a prompt's last chunk and decoding emit, and nothing else")
+    for share in shares:
+        literal = share.turn.emits
+        if literal is not None and list(literal) != share.delivered:
+            rule = "the tokens are those that the sequence gives"
+            yield Violation(rule, share, "accept_tokens", list(literal), share.delivered)
+    yield from kept(world, requests)
+    running = any(share.runs_on and share.state != "chunk" for share in shares)
+    if bool(world.not_need_stop[0]) != running:
+        yield Violation("the flag tells whether a slot runs on", None, "not_need_stop", running, not running)
+
+
+def kept(world: World, requests: Iterable[Request]) -> Iterator[Violation]:
+    """Between steps a slot has all that its request's next step needs; a blocked one in what was saved of it."""
+    for request in requests:
+        slot = request.insert.slot
+        if request.decodes:
+            yield from _state(world, request, request)
+        else:
+            lengths = [int(of[slot]) for of in (world.this, world.enc, world.dec)]
+            if not world.stop[slot] or any(lengths):
+                rule = "a prompt that goes on waits for its next chunk"
+                yield Violation(rule, request, "stop_flags", (True, [0, 0, 0]), (bool(world.stop[slot]), lengths))
+        if bool(world.blocked[slot]) != request.waits:
+            rule = "slots without a cache block are marked, and no others"
+            yield Violation(rule, request, "is_block_step", request.waits, not request.waits)
+        if request.waits and request.cached != (saved := int(world.kept_dec[slot])):
+            rule = "a blocked slot's cached length is saved"
+            yield Violation(rule, request, "step_seq_lens_decoder", request.cached, saved)
+
+
+def _state(world: World, request: Request, share: object) -> Iterator[Violation]:
+    """History, counts, flags and the next input are those of what the request has emitted so far."""
+    slot, emitted = request.insert.slot, request.emitted
+    row = [*request.insert.prompt, *[-1] * world.script.layout, *emitted]
+    row += [-1] * (world.script.max_len - len(row))
+    for name, wanted, got in (
+        ("token_ids_all", row, world.history[slot].tolist()),
+        ("step_idx", len(emitted), int(world.step[slot])),
+        ("stop_flags", request.ended or request.waits, bool(world.stop[slot])),
+        ("seq_lens_encoder", 0, int(world.enc[slot])),
+        ("seq_lens_decoder", 0 if request.waits else request.cached, int(world.dec[slot])),
+        ("step_input_ids", emitted[-1], int(world.tokens[slot, 0])),
+    ):
+        if wanted != got:
+            yield Violation("state is that of the tokens emitted so far", share, name, wanted, got)
 
 
 def _accepted(world: World, shares: Iterable[Share], part: str, rule: str) -> Iterator[Violation]:

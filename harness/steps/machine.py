@@ -20,9 +20,12 @@ from opgold.harness.steps.script import (
     STOP_TOKENS,
     STOPS,
     XPU_SEEDS,
+    AnyStep,
+    Block,
     Insert,
     Method,
     Preempt,
+    Resume,
     Script,
     Step,
     Turn,
@@ -62,12 +65,14 @@ def script_of(rng: Random) -> Script:
         hit_at_limit=rng.random() < 0.5,
     )
     account = Account(script)
-    taken: list[Insert | Step | Preempt] = []
+    taken: list[AnyStep] = []
     for _ in range(rng.randint(2, STEPS)):
         held = sorted(account.requests)
-        news: list[Insert | Step | Preempt] = []
+        news: list[AnyStep] = []
         if held and rng.random() < 0.05:
             news.append(Preempt(rng.choice(held)))
+        else:
+            news += _waits(rng, account)
         for slot in set(range(script.slots)) - set(held):
             if rng.random() < 0.5 or not (held or news):
                 news.append(_insert(rng, script, slot))
@@ -78,6 +83,17 @@ def script_of(rng: Random) -> Script:
             account.take(step)
         taken += news
     return replace(script, steps=tuple(taken))
+
+
+def _waits(rng: Random, account: Account) -> list[AnyStep]:
+    """Now and then a slot is blocked, for a step or a few."""
+    steps: list[AnyStep] = []
+    for slot, request in account.requests.items():
+        if request.blocked and rng.random() < 0.4:
+            steps.append(Resume(slot))
+        elif request.decodes and not request.blocked and rng.random() < 0.06:
+            steps.append(Block(slot))
+    return steps
 
 
 def _turn(rng: Random, drafts: int) -> Turn:
@@ -106,6 +122,7 @@ def _insert(rng: Random, script: Script, slot: int) -> Insert:
         think=rng.choice((-1, -1, -1, -1, -1, -1, 0, 1, 3, 6)),
         reply=rng.choice((-1, -1, -1, -1, 0, 2, 5)),
         seed=rng.choice((-1, script.max_infer_seed - 1 - 4096 * slot)),
+        chunk=rng.choice((0, 0, rng.randint(1, len(prompt)))),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from opgold.harness.finding import Finding
 from opgold.harness.runner import poisoned
 from opgold.harness.steps import invariants
 from opgold.harness.steps.account import Account, Share
-from opgold.harness.steps.script import AnyStep, Insert, Preempt, Script, Step, kind
+from opgold.harness.steps.script import AnyStep, Block, Insert, Preempt, Resume, Script, Step, kind
 from opgold.harness.steps.world import Call, MakeWorld, World
 from opgold.reference.schema import Signature, load
 
@@ -58,6 +58,10 @@ class Player:
                 self.world.insert(self.account.requests[step.slot])
             elif isinstance(step, Preempt):
                 self.world.preempt(step)
+            elif isinstance(step, Block):
+                self._block(step)
+            elif isinstance(step, Resume):
+                self.world.resume(step)
             elif isinstance(step, Step):
                 self._step(shares)
         except Found as found:
@@ -69,6 +73,10 @@ class Player:
         world, method = self.world, self.script.method
         of = list(shares.values())
         world.batch = max(shares, default=-1) + 1
+        for share in of:
+            if share.state in ("prompt", "chunk"):
+                world.chunk(share)
+        self._call(world.recover(), shares, lambda: invariants.after_recover(world, of))
         for share in of:
             world.draft(share)
         if method == "ngram":
@@ -88,14 +96,25 @@ class Player:
         self._call(world.limit(), shares, lambda: invariants.after_limit(world, of))
         self._call(world.update(), shares, lambda: invariants.after_update(world, of))
         for share in of:
+            world.take_back(share)
+        kept = self.account.requests.values()
+        self._call(world.schedule(), shares, lambda: invariants.after_schedule(world, of, kept))
+        for share in of:
             if share.slot not in self.account.requests:
                 world.retire(share.slot)
             if share.drafts:
                 self.played.emitted[len(share.emitted)] += 1
         self.played.rounds += 1
 
+    def _block(self, step: Block) -> None:
+        """The scheduler finds no cache block for the slot."""
+        world, requests = self.world, self.account.requests
+        world.batch = max(requests) + 1
+        world.block(step)
+        self._call(world.schedule(), requests, lambda: invariants.kept(world, requests.values()))
+
     def _call(
-        self, call: Call, shares: dict[int, Share], violations: Callable[[], Iterator[Violation]] = lambda: iter(())
+        self, call: Call, shares: Mapping[int, object], violations: Callable[[], Iterator[Violation]] = lambda: iter(())
     ) -> dict[str, np.ndarray]:
         """Make a call, and return its outputs. `violations` are looked for after it."""
         op, values = call

@@ -22,9 +22,9 @@ class ScriptError(ValueError):
 class Insert:
     """A request enters a slot.
 
-    Its `prompt` (tokens) runs in the next step. It may produce `max_dec` tokens, and does not end by itself before
-    `min_dec`; `stops` are its stop sequences. It may think for `think` tokens and reply with `reply` (below 0: without
-    limit). Its first `seed` is the slot's own where it is below 0.
+    Its `prompt` (tokens) runs from the next step on, `chunk` tokens a step (0: at once). It may produce `max_dec`
+    tokens, and does not end by itself before `min_dec`; `stops` are its stop sequences. It may think for `think` tokens
+    and reply with `reply` (below 0: without limit). Its first `seed` is the slot's own where it is below 0.
     """
 
     slot: int
@@ -35,6 +35,7 @@ class Insert:
     think: int = -1
     reply: int = -1
     seed: int = -1
+    chunk: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,24 @@ class Turn:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the target. Slots that are not named have no drafts. Prompts, and methods other than mtp, take
-    none from here."""
+    """A step of the target. Slots that are not named have no drafts. Prompts, slots in their first step behind a block,
+    and methods other than mtp take none from here."""
 
     turns: Mapping[int, Turn] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Block:
+    """There is no cache block for what the slot may run next: it waits, and its request stays."""
+
+    slot: int
+
+
+@dataclass(frozen=True)
+class Resume:
+    """There are cache blocks for a blocked slot: it runs again in the next step."""
+
+    slot: int
 
 
 @dataclass(frozen=True)
@@ -65,8 +80,14 @@ class Preempt:
     slot: int
 
 
-AnyStep = Insert | Step | Preempt
-KINDS: dict[str, type[AnyStep]] = {"insert": Insert, "step": Step, "preempt": Preempt}
+AnyStep = Insert | Step | Block | Resume | Preempt
+KINDS: dict[str, type[AnyStep]] = {
+    "insert": Insert,
+    "step": Step,
+    "block": Block,
+    "resume": Resume,
+    "preempt": Preempt,
+}
 
 
 def kind(step: AnyStep) -> str:

@@ -20,7 +20,7 @@ from opgold.harness.stepfields import (
     text,
 )
 from opgold.harness.steps.account import Account
-from opgold.harness.steps.script import KINDS, AnyStep, Insert, Preempt, Script, Step, Turn, kind
+from opgold.harness.steps.script import KINDS, AnyStep, Block, Insert, Preempt, Resume, Script, Step, Turn, kind
 
 NUMBERS = ("drafts", "slots", "layout", "increment", "max_infer_seed", "max_len")
 HEADER = ("method", *NUMBERS, "hit_at_limit")
@@ -56,7 +56,10 @@ def _step(number: int, given: Any) -> AnyStep:
     if name == "step":
         turns = mapping(where, content)
         return Step({integer(where, slot): _turn(f"{where}: slot {slot}", turn) for slot, turn in turns.items()})
-    return _insert(where, content) if name == "insert" else Preempt(integer(where, content))
+    if name == "insert":
+        return _insert(where, content)
+    of_slot: dict[str, type[Block | Resume | Preempt]] = {"block": Block, "resume": Resume, "preempt": Preempt}
+    return of_slot[name](integer(where, content))
 
 
 def _turn(where: str, content: Any) -> Turn:

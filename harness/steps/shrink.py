@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from opgold.harness.steps.account import Account
-from opgold.harness.steps.script import AnyStep, Insert, Script, ScriptError, Step, Turn
+from opgold.harness.steps.script import AnyStep, Block, Insert, Resume, Script, ScriptError, Step, Turn
 
 Given = TypeVar("Given", Turn, Insert, Script)
 
@@ -29,6 +29,9 @@ def _candidates(script: Script) -> Iterator[Script]:
     for size in (16, 8, 4, 2, 1):
         for start in range(len(steps) - size, -1, -1):
             yield replace(script, steps=steps[:start] + steps[start + size :])
+    for slot in sorted({step.slot for step in steps if isinstance(step, Block)}):
+        waits = [isinstance(step, Block | Resume) and step.slot == slot for step in steps]
+        yield replace(script, steps=tuple(step for step, wait in zip(steps, waits, strict=True) if not wait))
     for number, step in enumerate(steps):
         for easier in _easier(step):
             yield replace(script, steps=(*steps[:number], easier, *steps[number + 1 :]))
@@ -61,9 +64,9 @@ def _easier(step: AnyStep) -> Iterator[AnyStep]:
             if turn.wrong > 1:
                 yield Step({**step.turns, slot: replace(turn, wrong=turn.wrong - 1)})
     elif isinstance(step, Insert):
-        yield from _with_defaults(step, ("max_dec", "min_dec", "stops", "think", "reply", "seed"))
+        yield from _with_defaults(step, ("max_dec", "min_dec", "stops", "think", "reply", "seed", "chunk"))
         for start in range(len(step.prompt) - 1, 0, -1):
-            yield replace(step, prompt=step.prompt[start:])
+            yield replace(step, prompt=step.prompt[start:], chunk=min(step.chunk, len(step.prompt) - start))
         if len(step.stops) > 1:
             yield from (replace(step, stops=(stop,)) for stop in step.stops)
 

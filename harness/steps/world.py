@@ -1,4 +1,4 @@
-"""The target's buffers, the toy model that runs its tokens, what a server writes between ops, and their arguments."""
+"""The arguments of every call of a step."""
 
 from __future__ import annotations
 
@@ -7,100 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from opgold.harness.steps.account import LONGEST_NGRAM, Request, Share
-from opgold.harness.steps.script import STOP_TOKENS, STOPS, Preempt, Script
-from opgold.harness.steps.toy import END_IDS, INJECTED, LINE_BREAK, NEVER, THINK_END, VOCABULARY, choices
+from opgold.harness.steps.buffers import BLOCK_SIZE, Buffers
+from opgold.harness.steps.request import LONGEST_NGRAM
+from opgold.harness.steps.script import Script
+from opgold.harness.steps.toy import INJECTED, LINE_BREAK, NEVER, THINK_END, VOCABULARY
 
-CHOSEN, RUNNER_UP = 1000, 500  # logits of the model's first and second choice; those of other tokens are 0
 TARGET_MATCH = 2
 SPARE = 2**30  # an n-gram budget that no step comes to
 
 Call = tuple[str, dict[str, Any]]
 
 
-class World:
-    """State for `script.slots` slots, of which the first `batch` are in the batch. Ops get views of it, and only they
-    and the server's part, written out here, change it."""
-
-    def __init__(self, script: Script) -> None:
-        slots, width, columns = script.slots, script.width, script.max_len
-        self.script = script
-        self.batch = 0
-        self.tokens = np.full((slots, width), -1, np.int64)
-        self.accepted = np.full((slots, width), -1, np.int64)
-        self.accept_num = np.zeros(slots, np.int32)
-        self.this, self.enc, self.dec = np.zeros((3, slots), np.int32)
-        self.step, self.max_dec, self.min_dec = np.zeros((3, slots), np.int64)
-        self.stop = np.ones(slots, bool)
-        self.blocked, self.paused = np.zeros((2, slots), bool)
-        self.prompts = np.full((slots, columns), -1, np.int64)
-        self.history = np.full((slots, columns), -1, np.int64)
-        self.prompt_lens = np.zeros(slots, np.int64)
-        self.stops = np.full((slots, STOPS, STOP_TOKENS), -1, np.int64)
-        self.stops_len = np.zeros((slots, STOPS), np.int32)
-        self.think, self.reply = np.full((2, slots), -1, np.int32)
-        self.limit_status, self.reasoning = np.zeros((2, slots), np.int32)
-        self.seeds = np.zeros(slots, np.int64)
-        self.end_ids = np.array(END_IDS, np.int64)
-        self.running = np.zeros(1, bool)
-        self.counted = np.zeros(slots, np.int64)
-        self.packed: dict[str, np.ndarray] = {}
-        self.logits = np.zeros((0, VOCABULARY), np.float32)
-        self.targets = np.zeros(0, np.int64)
-        self._cache = np.full((slots, columns), -1, np.int64)  # what the model has run, by position
-        self._spare = 0
-
-    # What the server writes
-
-    def insert(self, request: Request) -> None:
-        insert = request.insert
-        slot, length = insert.slot, len(insert.prompt)
-        self.prompts[slot, :length] = insert.prompt
-        self.history[slot], self.history[slot, :length] = -1, insert.prompt
-        self.prompt_lens[slot] = self.enc[slot] = self.this[slot] = length
-        self.dec[slot] = self.step[slot] = self.limit_status[slot] = self.reasoning[slot] = 0
-        self.max_dec[slot], self.min_dec[slot] = insert.max_dec, insert.min_dec
-        self.stops[slot], self.stops_len[slot] = -1, 0
-        for number, stop in enumerate(insert.stops):
-            self.stops[slot, number, : len(stop)], self.stops_len[slot, number] = stop, len(stop)
-        self.think[slot], self.reply[slot] = insert.think, insert.reply
-        self.seeds[slot], self.stop[slot] = request.seed, False
-
-    def preempt(self, step: Preempt) -> None:
-        self.stop[step.slot] = True
-        self.retire(step.slot)
-
-    def retire(self, slot: int) -> None:
-        """A slot whose request has left runs no tokens."""
-        self.this[slot] = self.enc[slot] = self.dec[slot] = 0
-
-    def draft(self, share: Share) -> None:
-        """A draft model's tokens come behind the one that the update left in column 0."""
-        if share.state == "decode" and self.script.method != "ngram":
-            self.tokens[share.slot, 1 : share.rows] = share.drafts
-            self.this[share.slot] = share.rows
-
-    def run(self) -> None:
-        """The model runs the packed tokens behind those that it has cached: logits of every output row, in every other
-        step with room for one row more."""
-        starts, ends = self.packed["cu_seqlens_q"], self.packed["cu_seqlens_q_output"]
-        rows = min(int(ends[-1]) + self._spare, len(self.packed["batch_id_per_token_output"]))
-        self.logits = np.zeros((rows, VOCABULARY), np.float32)
-        for slot in range(self.batch):
-            tokens = self.packed["ids_remove_padding"][starts[slot] : starts[slot + 1]]
-            cached = int(self.dec[slot])
-            seen = [*self._cache[slot, :cached].tolist(), *tokens.tolist()]
-            self._cache[slot, cached : len(seen)] = tokens[: max(0, self._cache.shape[1] - cached)]
-            count = int(ends[slot + 1] - ends[slot])
-            for row in range(count):
-                first, second = choices(seen[: len(seen) - count + row + 1])
-                self.logits[ends[slot] + row, second] = RUNNER_UP
-                self.logits[ends[slot] + row, first] = CHOSEN
-
-    def sample(self) -> None:
-        self.targets = self.logits.argmax(axis=1).astype(np.int64)
-
-    # Calls: an op's name and its arguments but for outputs
+class World(Buffers):
+    """The target's state, and calls of its ops: an op's name and its arguments but for outputs."""
 
     def match(self) -> Call:
         values = self._history() | self._lengths() | {"step_idx": self.step, "draft_tokens": self.tokens}
@@ -181,6 +100,21 @@ class World:
         values |= {"step_input_ids": self.tokens, "step_output_ids": self.accepted, "step_output_len": self.accept_num}
         values |= {"stop_flags": self.stop, "is_paused": self.paused, "end_tokens": self.end_ids}
         return "unified_update_model_status", values | {"max_dec_len": self.max_dec}
+
+    def schedule(self) -> Call:
+        """Stops prompts that go on and, for lack of a cache block, decoding slots."""
+        values = self._lengths() | self._blocks() | {"draft_tokens": self.tokens, "prompt_lens": self.prompt_lens}
+        values |= {"step_draft_tokens": self.kept_tokens, "step_seq_lens_this_time": self.kept_this}
+        values |= {"accept_num": self.accept_num, "accept_tokens": self.accepted, "not_need_stop": self.not_need_stop}
+        return "speculate_schedule_cache", values | {"stop_nums": np.array([self.script.slots])}
+
+    def recover(self) -> Call:
+        return "recover_decode_task", self._lengths() | self._blocks()
+
+    def _blocks(self) -> dict[str, Any]:
+        values = {"stop_flags": self.stop, "is_block_step": self.blocked, "step_seq_lens_decoder": self.kept_dec}
+        attributes = {"block_size": BLOCK_SIZE, "max_draft_tokens": self.script.drafts}
+        return values | {"block_tables": self.tables} | attributes
 
     def _history(self) -> dict[str, Any]:
         layout = self.script.layout

@@ -56,12 +56,21 @@ typedef int (*opgold_entry)(void* stream, const opgold_tensor* tensors, int32_t 
 
 enum opgold_schedule { opgold_ascending = 0, opgold_descending = 1, opgold_random = 2 };
 
+// When an XPU's emulator makes a transfer that nobody waits for yet: as late as it may, or at once.
+enum opgold_copies { opgold_late = 0, opgold_early = 1 };
+// Whether the XPU's emulator reports cores that end before a barrier or wait at different ones, or lets them as a device does.
+enum opgold_barriers { opgold_strict_barriers = 0, opgold_device_barriers = 1 };
+
 typedef struct opgold_options {
   int32_t schedule;    // order of blocks, warps and lanes (emulator only)
   int32_t shift;       // bases stand this many elements past a 256-byte boundary
   uint64_t seed;       // of the random schedule and of the canaries
   int64_t step_limit;  // accesses one thread may make in one launch (emulator, checked flavour)
   double time_limit;   // processor seconds one launch may take (emulator), wall seconds one call may take (GPU)
+  int32_t clusters;    // of the XPU that is imitated; 0: 8
+  int32_t cores;       // that launchers take of each cluster; 0: all 64
+  int32_t copies;      // opgold_copies
+  int32_t barriers;    // opgold_barriers
 } opgold_options;
 
 // --- exported by every device library ---

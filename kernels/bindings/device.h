@@ -1,29 +1,8 @@
-// The vendor SDK a kernel unit is compiled against, under names that launchers use.
+// The vendor SDK that a unit is compiled against.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
-#include "bindings/abi.h"
-#include "bindings/tensor.h"
-
-namespace opgold {
-
-using Stream = cudaStream_t;
-using Half = __half;
-using BFloat16 = __nv_bfloat16;
-
-#ifdef OPGOLD_EMULATOR
-inline constexpr int32_t device_kind = opgold_emulated;
+#ifdef OPGOLD_XPU
+#include "bindings/xpu/vendor.h"
 #else
-inline constexpr int32_t device_kind = opgold_cuda;
+#include "bindings/cuda/vendor.h"
 #endif
-
-// Throws if the launch just made was refused. Makes no synchronisation, so it is lawful during capture.
-inline void check_launch(const char* op) {
-  const cudaError_t status = cudaGetLastError();
-  if (status != cudaSuccess) throw ArgumentError(op, "launch refused: ", cudaGetErrorString(status));
-}
-
-}  // namespace opgold

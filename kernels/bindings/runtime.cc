@@ -144,14 +144,15 @@ class Device {
 
   std::string call(const Library& library, const std::string& op, const std::vector<NamedTensor>& tensors,
                    const std::vector<NamedAttribute>& attributes, int32_t schedule, int32_t shift, uint64_t seed,
-                   int64_t step_limit, double time_limit) const {
+                   int64_t step_limit, double time_limit, int32_t clusters, int32_t cores, int32_t copies,
+                   int32_t barriers) const {
     const auto run = library_.symbol<decltype(&opgold_device_call)>("opgold_device_call");
     const opgold_entry entry = entry_of(library, op);
     const Arguments arguments = gather(tensors, attributes, kind_);
     for (const auto& tensor : arguments.tensors)
       if (tensor.rank != opgold_absent && !(tensor.flags & opgold_contiguous))
         throw py::value_error(std::string(tensor.name) + ": array is not contiguous");
-    opgold_options options{schedule, shift, seed, step_limit, time_limit};
+    opgold_options options{schedule, shift, seed, step_limit, time_limit, clusters, cores, copies, barriers};
     std::string report;
     {
       py::gil_scoped_release released;
@@ -212,7 +213,8 @@ PYBIND11_MODULE(_runtime, module) {
       .def(py::init<const std::string&, int32_t>(), py::arg("path"), py::arg("kind"))
       .def("unavailable", &Device::unavailable)
       .def("call", &Device::call, py::arg("library"), py::arg("op"), py::arg("tensors"), py::arg("attributes"),
-           py::arg("schedule"), py::arg("shift"), py::arg("seed"), py::arg("step_limit"), py::arg("time_limit"))
+           py::arg("schedule"), py::arg("shift"), py::arg("seed"), py::arg("step_limit"), py::arg("time_limit"),
+           py::arg("clusters"), py::arg("cores"), py::arg("copies"), py::arg("barriers"))
       .def("upload", &Device::upload)
       .def("release", &Device::release)
       .def("time", &Device::time, py::arg("library"), py::arg("op"), py::arg("tensors"), py::arg("attributes"),

@@ -1,4 +1,4 @@
-"""Rewrites CUDA C++ into standard C++ for the emulator: launches and shared-memory declarations, nothing else.
+"""Rewrites device C++ of both vendors into standard C++ for the emulator: launches and shared-memory declarations, nothing else.
 
 Tokens keep their order and their lines, so that one ``#line`` at the top keeps every tool on the original file::
 
@@ -28,6 +28,7 @@ _TOKEN = re.compile(
 )
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 _CLOSE = {close: open_ for open_, close in _OPEN.items()}
+_SHARED = {"__shared__": "OPGOLD_SHARED", "__group_shared__": "OPGOLD_GROUP_SHARED"}
 # Names that cannot be part of the expression that names a kernel.
 _KEYWORDS = {
     "return",
@@ -236,8 +237,9 @@ def _in_directive(tokens: list[Token], at: int) -> bool:
 
 def _rewrite_shared(tokens: list[Token], path: Path | str) -> None:
     for at in range(len(tokens)):
-        if tokens[at].kind != "name" or tokens[at].text != "__shared__":
+        if tokens[at].kind != "name" or tokens[at].text not in _SHARED:
             continue
+        macro = _SHARED[tokens[at].text]
         start, dynamic = _declaration_start(tokens, at)
         if not _inside_function(tokens, start):
             raise _fail(
@@ -248,7 +250,7 @@ def _rewrite_shared(tokens: list[Token], path: Path | str) -> None:
             )
         end = _declaration_end(tokens, at, path)
         specifiers = [
-            i for i in range(start, at + 1) if tokens[i].text in ("__shared__", "extern", "static", "volatile")
+            i for i in range(start, at + 1) if tokens[i].text in (*_SHARED, "extern", "static", "volatile")
         ]
         volatile = any(tokens[i].text == "volatile" for i in specifiers)
         for i in specifiers:
@@ -269,7 +271,7 @@ def _rewrite_shared(tokens: list[Token], path: Path | str) -> None:
                     + re.sub(r"[^\n]", "", extents)
                 )
             else:
-                out.append(f"typedef {base}opgold_type_{name}{extents}; OPGOLD_SHARED(opgold_type_{name}, {name})")
+                out.append(f"typedef {base}opgold_type_{name}{extents}; {macro}(opgold_type_{name}, {name})")
         tokens[start] = Token("rewritten", "; ".join(out))
         for i in range(start + 1, end):
             tokens[i] = Token("blank", "")
@@ -280,7 +282,7 @@ def _declaration_start(tokens: list[Token], at: int) -> tuple[int, bool]:
     start, dynamic = at, False
     while True:
         before = _previous(tokens, start - 1)
-        if before >= 0 and tokens[before].text in ("extern", "static", "volatile", "const"):
+        if before >= 0 and tokens[before].text in ("extern", "static", "volatile", "const", "__simd__"):
             start, dynamic = before, dynamic or tokens[before].text == "extern"
         elif _is_sign(tokens, before, ")"):  # alignas(16), __align__(16)
             open_ = _matching_open(tokens, before)
@@ -321,7 +323,7 @@ def _declaration_end(tokens: list[Token], at: int, path: Path | str) -> int:
         depth += (tokens[i].text in _OPEN) - (tokens[i].text in _CLOSE)
         if tokens[i].text == ";" and depth == 0:
             return i
-    raise _fail(tokens, at, path, "this __shared__ declaration does not end")
+    raise _fail(tokens, at, path, "this declaration of shared memory does not end")
 
 
 def _split_declarators(tokens: list[Token], start: int, end: int) -> tuple[int, list[tuple[str, str, int]]]:

@@ -56,7 +56,7 @@ GOOD = """
         ("drafts: 2", "drafts: 2\n    layout: 2", "layout: 2, expected 0 or 1"),
         ("drafts: 2", "drafts: 2\n    hit_at_limit: 1", "hit_at_limit: 1, expected true or false"),
         ("slots: 2", "slots: 0", "slots: 0, expected at least 1"),
-        ("- preempt: 0", "- prempt: 0", "step 4: no step 'prempt'; there are insert, step, preempt"),
+        ("- preempt: 0", "- prempt: 0", "step 4: no step 'prempt'; there are insert, step, block, resume, preempt"),
         ("- preempt: 0", "- preempt", "step 4: expected a mapping"),
         ("- preempt: 0", "- preempt: 1", "step 4 (preempt): slot 1 holds no request"),
         ("- preempt: 0", "- insert: {slot: 0, prompt: [8]}", "step 4 (insert): slot 0 is taken"),

@@ -6,6 +6,7 @@
 
 #include "emulator/core/fibre.h"
 #include "emulator/core/findings.h"
+#include "emulator/core/xpu/cores.h"
 
 namespace opgold::emulator {
 
@@ -71,7 +72,7 @@ OPGOLD_COLD void report_exited() {
   f.at = thread_place(static_cast<int>(waiting - threads), f.pc);
   f.other = thread_place(block.exited, 0);
   f.detail = "waited for by " + std::to_string(block.live) + " of " + std::to_string(block.size) +
-             " threads; the others had left the kernel";
+             ' ' + thread_word() + "s; the others had left the kernel";
   add(std::move(f));
 }
 
@@ -82,25 +83,27 @@ OPGOLD_COLD void report_other_place(const Thread& first, const Thread& other) {
   f.pc = first.pc;
   f.at = thread_place(static_cast<int>(&first - threads), f.pc);
   f.other = thread_place(static_cast<int>(&other - threads), other.pc);
-  f.detail = "threads of one block wait at different barriers (lines " + std::to_string(first.line) + " and " +
-             std::to_string(other.line) + ")";
+  f.detail = std::string(thread_word()) + "s of one " + block_word() + " wait at different barriers (lines " +
+             std::to_string(first.line) + " and " + std::to_string(other.line) + ")";
   add(std::move(f));
 }
 
 // Lets everybody go. The barrier is the only thing that orders all memory of a block.
 void release() {
-  if (block.live != block.size) report_exited();
+  const bool strict = !xpu::lax_barriers();
+  if (block.live != block.size && strict) report_exited();
   const Thread* first = nullptr;
   for (int i = 0; i < block.size; ++i) {
     Thread& thread = threads[i];
     if (thread.wait != Wait::barrier) continue;
     if (!first) first = &thread;
-    else if (thread.line != first->line || (thread.file != first->file && strcmp(thread.file, first->file) != 0))
+    else if (strict && (thread.line != first->line || strcmp(thread.file, first->file) != 0))
       report_other_place(*first, thread);
     thread.wait = Wait::none;
   }
   for (int w = 0; w < block.warp_count; ++w) make_ready(w, warps[w].present & ~warps[w].exited);
   block.waiting = 0;
+  if (on_xpu()) xpu::pass_barrier();
   ++current.epoch;
 }
 
@@ -153,7 +156,10 @@ void exit_thread() {
 // The life of a stack: it runs threads until the next one to run has a stack of its own.
 void fibre_main() {
   for (;;) {
+    const bool is_core = on_xpu();
+    if (is_core) xpu::begin_core();
     running.request->run(running.request->closure);
+    if (is_core) xpu::end_core();
     exit_thread();
     char* stack = threads[current.thread].stack;
     const int next = pick();
@@ -264,7 +270,7 @@ bool run_block(int size) {
   threads[first].stack = take_stack();
   if (!threads[first].stack) throw std::runtime_error("the emulator cannot map a stack");
   enter(first);
-  current.stack_size = stack_size;
+  current.stack_size = on_xpu() ? 0 : stack_size;  // an XPU's stacks are memory that is looked at
   opgold_emulator_switch(&host_context, fresh_context(threads[first].stack, fibre_main));
   current.stack_size = 0;
   if (abandoned) reclaim_stacks();
@@ -273,12 +279,16 @@ bool run_block(int size) {
 
 int barrier(Barrier kind, int predicate, const char* file, int line) {
   if (!running.request) return 0;
+  return wait_at_barrier(kind, predicate, "__syncthreads", file, line, call_offset(OPGOLD_CALLER));
+}
+
+int wait_at_barrier(Barrier kind, int predicate, const char* name, const char* file, int line, uintptr_t pc) {
   Thread& thread = threads[current.thread];
   thread.wait = Wait::barrier;
-  thread.name = "__syncthreads";
+  thread.name = name;
   thread.file = file;
   thread.line = line;
-  thread.pc = call_offset(OPGOLD_CALLER);
+  thread.pc = pc;
   if (++block.waiting == 1) {
     block.count = 0;
     block.all = 1;

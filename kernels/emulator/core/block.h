@@ -58,6 +58,10 @@ bool ordered_by_warp(int thread, uint16_t time);
 void lane_exited(int thread);
 
 Index block_of(uint32_t linear);
+// The block that ran at an epoch of this launch.
+uint32_t block_at(uint32_t epoch);
+// `name` is the vendor's name of the call. Returns what the barrier's kind computes.
+int wait_at_barrier(Barrier kind, int predicate, const char* name, const char* file, int line, uintptr_t pc);
 bool on_call_thread();
 bool on_stacks(uintptr_t address);
 // Whether an address is in the guard page below the stack of the running thread.

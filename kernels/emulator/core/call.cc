@@ -56,7 +56,7 @@ void upload(Buffer& buffer, opgold_tensor& tensor) {
   buffer.rank = tensor.rank;
   memcpy(buffer.shape, tensor.shape, sizeof buffer.shape);
   buffer.present = true;
-  buffer.shared = false;
+  buffer.shared = buffer.group = false;
   buffer.writable = (tensor.flags & opgold_writes) != 0;
   buffer.tracked = buffer.writable;  // nothing can race on, or wait for, what nobody may write
   place(buffer, size, static_cast<size_t>(call.options.shift) * dtype.size, call.options.seed);
@@ -117,7 +117,11 @@ std::string report_json(const char* error, double seconds, const std::vector<opg
     const LaunchEntry& launch = call.launches[i];
     text += i ? ", {\"kernel\": " : "{\"kernel\": ";
     append_quoted(text, launch.kernel.c_str());
-    text += ", \"grid\": " + index_text(launch.grid) + ", \"block\": " + index_text(launch.block) + '}';
+    text += ", \"grid\": " + index_text(launch.grid) + ", \"block\": " + index_text(launch.block);
+    if (launch.machine == Machine::xpu)
+      text += ", \"local_bytes\": " + std::to_string(launch.local_bytes) + ", \"shared_bytes\": " +
+              std::to_string(launch.shared_bytes);
+    text += '}';
   }
   text += "], \"addresses\": {";
   bool first = true;

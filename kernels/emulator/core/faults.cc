@@ -230,11 +230,11 @@ void restore_handlers() {
 
 OPGOLD_COLD void out_of_steps(uintptr_t pc) {
   const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  if (frame - current.stack_low >= current.stack_size) return;
+  if (frame - current.stack_low >= stack_size) return;
   Finding f{"hang"};
   f.pc = call_offset(pc);
   f.at = here(f.pc);
-  f.detail = "one thread made more than " + std::to_string(call.options.step_limit) + " accesses";
+  f.detail = std::string("one ") + thread_word() + " made more than " + std::to_string(call.options.step_limit) + " accesses";
   add(std::move(f));
   abandon();
 }

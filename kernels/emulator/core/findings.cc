@@ -16,7 +16,8 @@ struct Kept {
   Finding finding;
   std::string kernel, library, argument, dtype, file;
   std::vector<int64_t> shape;
-  bool shared = false;
+  const char* memory = nullptr;
+  Machine machine = Machine::cuda;
   int64_t count = 1;
 };
 std::vector<Kept> kept;
@@ -65,7 +66,7 @@ void append_finding(std::string& text, const Kept& k) {
   text += ", \"access\": ";
   append_text_or_null(text, f.access);
   text += ", \"memory\": ";
-  append_text_or_null(text, f.buffer ? (k.shared ? "shared" : "global") : nullptr);
+  append_text_or_null(text, k.memory);
   text += ", \"argument\": ";
   append_text_or_null(text, k.argument.c_str());
   text += ", \"dtype\": ";
@@ -83,6 +84,7 @@ void append_finding(std::string& text, const Kept& k) {
   else text += "null";
   text += ", \"size\": ";
   append_number(text, static_cast<long long>(f.size));
+  if (k.machine == Machine::xpu) text += ", \"machine\": \"xpu\"";
   text += ", \"kernel\": ";
   append_text_or_null(text, k.kernel.c_str());
   text += ", \"block\": ";
@@ -162,13 +164,16 @@ void add(Finding finding) {
   }
   if (!counted && kept.size() < kept_at_most) {
     Kept k;
-    if (running.request) k.kernel = running.request->kernel;
+    if (running.request) {
+      k.kernel = running.request->kernel;
+      k.machine = running.request->machine;
+    }
     k.library = running.library.path;
     if (const Buffer* b = finding.buffer) {
       k.argument = b->name;
       k.dtype = b->dtype;
       k.shape.assign(b->shape, b->shape + b->rank);
-      k.shared = b->shared;
+      k.memory = b->group ? "group-shared" : b->shared ? "shared" : "global";
     }
     if (finding.file) k.file = finding.file;
     k.finding = std::move(finding);

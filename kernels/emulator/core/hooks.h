@@ -12,6 +12,9 @@ struct Index {
   unsigned x, y, z;
 };
 
+// What a launch runs on. On an XPU a block is a cluster and a thread is a core.
+enum class Machine : int { cuda, xpu };
+
 // Returned by value and const: a thread's index never changes, while the address of a shared variable would be
 // remembered across a switch of threads.
 Index thread_index() __attribute__((const));
@@ -44,11 +47,32 @@ struct SharedVariable {
   int slot = -1;
 };
 void* shared(SharedVariable* variable);
+// One `__group_shared__` variable: each of a cluster's 16 groups of cores has its own.
+inline constexpr int core_groups = 16;
+struct GroupVariable {
+  SharedVariable of[core_groups];
+};
+void* group_shared(GroupVariable* variable);
 // `extern __shared__`: as many bytes as the launch asked for.
 void* dynamic_shared(const char* name, const char* dtype, size_t alignment, size_t item, size_t granule);
 
 // Called just before an atomic update; checked like a write that only races with plain accesses.
 void atomic_access(void* address, size_t size);
+
+// --- XPU: transfers, fences, and the grid that the device has ---
+
+enum class Space : int { local, group, shared, global };
+inline constexpr uint64_t unknown_room = ~uint64_t{0};
+// `room`: bytes from the local address to the end of its variable, or unknown_room. `wait` is false for `_ASYNC`.
+void transfer(const char* name, Space from, Space to, const void* source, void* target, int64_t bytes, bool wait,
+              uint64_t room);
+enum class Fence : int { local, shared, all };
+void fence(Fence kind);
+void cluster_barrier(const char* name, const char* file, int line);
+// A vector of `bytes` at a local address; other memories' accesses are seen anyway.
+void vector_access(const void* address, uint64_t bytes, uint64_t room, bool writes);
+int device_clusters();
+int device_cores();
 
 // --- host side ---
 
@@ -65,6 +89,7 @@ struct LaunchRequest {
   size_t closure_size;
   void* (*clone)(const void* closure);
   void (*destroy)(void* closure);
+  Machine machine;
 };
 void launch(const LaunchRequest& request);
 

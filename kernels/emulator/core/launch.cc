@@ -13,6 +13,7 @@
 #include "emulator/core/block.h"
 #include "emulator/core/faults.h"
 #include "emulator/core/findings.h"
+#include "emulator/core/xpu/cores.h"
 
 namespace opgold::emulator {
 
@@ -60,8 +61,18 @@ size_t dynamic_limit(const LaunchRequest& request) {
   return limit;
 }
 
+std::string fault_on_xpu(unsigned clusters, unsigned cores) {
+  const auto most = static_cast<unsigned>(device_clusters());
+  if (clusters < 1 || clusters > most)
+    return std::to_string(static_cast<int>(clusters)) + " clusters, the device has " + std::to_string(most);
+  if (cores < 1 || cores > xpu::max_cores)
+    return std::to_string(static_cast<int>(cores)) + " cores a cluster, there are " + std::to_string(xpu::max_cores);
+  return "";
+}
+
 std::string fault_of(const LaunchRequest& request) {
   const Index &grid = request.grid, &extent = request.block;
+  if (request.machine == Machine::xpu) return fault_on_xpu(grid.x, extent.x);
   if (!grid.x || !grid.y || !grid.z) return "the grid " + text_of(grid) + " is empty";
   if (!extent.x || !extent.y || !extent.z) return "the block " + text_of(extent) + " is empty";
   if (extent.x > 1024 || extent.y > 1024 || extent.z > 64 || uint64_t{extent.x} * extent.y * extent.z > max_threads)
@@ -94,7 +105,7 @@ void begin(const LaunchRequest& request) {
   running.request = &request;
   running.library = library_of(request);
   running.intervals.clear();
-  running.static_shared = 0;
+  running.static_shared = running.group_shared = 0;
   running.shared_variables = 0;
   running.abandoned = false;
   ++running.serial;
@@ -102,11 +113,12 @@ void begin(const LaunchRequest& request) {
   current.grid_extent = request.grid;
   current.block_extent = request.block;
   current.launch_start = ++current.epoch;
-  current.slots = slot_count;
+  current.slots = on_xpu() ? 0 : slot_count;  // an XPU's accesses are all looked at in xpu/access.cc
   for (int i = 0; i < call.tensor_count; ++i) buffers[i].fence = current.launch_start;
 }
 
 void end() {
+  if (on_xpu()) xpu::end_launch();
   current.slots = 0;
   check_shared_canaries();
   running.request = nullptr;
@@ -117,15 +129,21 @@ void end() {
 
 void forget_libraries() { libraries.clear(); }
 
-void add_static_shared(size_t size, const char* name) {
-  running.static_shared += size;
+void add_static_shared(size_t size, const char* name, bool group) {
+  size_t& used = group ? running.group_shared : running.static_shared;
+  used += size;
   const LaunchRequest& request = *running.request;
-  const size_t limit = request.shared_bytes ? dynamic_limit(request) : shared_limit;
-  if (running.static_shared <= shared_limit && running.static_shared + request.shared_bytes <= limit) return;
+  const bool on_cores = request.machine == Machine::xpu;
+  const size_t static_limit = !on_cores ? shared_limit : group ? xpu::group_limit : xpu::shared_limit;
+  const size_t limit = request.shared_bytes ? dynamic_limit(request) : static_limit;
+  if (used <= static_limit && used + request.shared_bytes <= limit) return;
+  const std::string up_to = " (up to " + std::string(name) + ")";
   add(launch_finding("launch", request,
-                     std::to_string(running.static_shared) + " bytes of static (up to " + name + ") and " +
-                         std::to_string(request.shared_bytes) + " of dynamic shared memory, the limit is " +
-                         std::to_string(limit)));
+                     std::to_string(used) + " bytes of " +
+                         (on_cores ? (group ? "group-shared" : "cluster-shared") + up_to + " memory"
+                                   : "static" + up_to + " and " + std::to_string(request.shared_bytes) +
+                                         " of dynamic shared memory") +
+                         ", the limit is " + std::to_string(limit)));
   call.status = invalid_configuration;
   abandon();
 }
@@ -145,8 +163,9 @@ void execute(const LaunchRequest& request) {
     call.status = invalid_configuration;
     return;
   }
-  call.launches.push_back({request.kernel, request.grid, request.block});
+  call.launches.push_back({request.kernel, request.grid, request.block, request.machine});
   begin(request);
+  if (on_xpu()) xpu::begin_launch();
   const int threads_in_block = static_cast<int>(request.block.x * request.block.y * request.block.z);
   const size_t count = size_t{request.grid.x} * request.grid.y * request.grid.z;
   const bool ascending = call.options.schedule != opgold_descending && call.options.schedule != opgold_random;

@@ -6,7 +6,7 @@
 namespace opgold::emulator {
 
 // Counts a static shared variable; reports and abandons a launch that asks for too much.
-void add_static_shared(size_t size, const char* name);
+void add_static_shared(size_t size, const char* name, bool group);
 void check_shared_canaries();
 void check_canary(Buffer& buffer);
 // Called once per call, since libraries may have been replaced between.

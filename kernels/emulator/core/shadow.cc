@@ -7,6 +7,7 @@
 #include "emulator/core/arena.h"
 #include "emulator/core/block.h"
 #include "emulator/core/findings.h"
+#include "emulator/core/xpu/cores.h"
 
 namespace opgold::emulator {
 
@@ -28,21 +29,20 @@ Finding finding(const char* kind, Buffer& buffer, int64_t offset, size_t size, M
   return f;
 }
 
-// The block that ran at an epoch of this launch.
-uint32_t block_at(uint32_t epoch) {
-  auto next = std::upper_bound(running.intervals.begin(), running.intervals.end(), epoch,
-                               [](uint32_t value, const BlockInterval& interval) { return value < interval.epoch; });
-  return next == running.intervals.begin() ? 0 : (next - 1)->block;
-}
-
 bool in(uintptr_t address, const void* start, size_t size) {
   return address - reinterpret_cast<uintptr_t>(start) < size;
 }
 
 }  // namespace
 
+uint32_t block_at(uint32_t epoch) {
+  auto next = std::upper_bound(running.intervals.begin(), running.intervals.end(), epoch,
+                               [](uint32_t value, const BlockInterval& interval) { return value < interval.epoch; });
+  return next == running.intervals.begin() ? 0 : (next - 1)->block;
+}
+
 OPGOLD_COLD void outside_buffer(Buffer& buffer, uintptr_t address, size_t size, Mode mode, uintptr_t pc) {
-  if (!buffer.present) return outside_arena(address, size, mode, pc);
+  if (!buffer.present) return on_xpu() ? outside_memory(address, size, mode, pc) : outside_arena(address, size, mode, pc);
   auto offset = static_cast<int64_t>(address - buffer.data);
   const auto end = static_cast<int64_t>(buffer.size);
   forget_index_finding();  // what the compiler's check said of the same index knows less
@@ -53,6 +53,7 @@ OPGOLD_COLD void outside_buffer(Buffer& buffer, uintptr_t address, size_t size, 
 }
 
 OPGOLD_COLD void outside_arena(uintptr_t address, size_t size, Mode mode, uintptr_t pc) {
+  if (on_xpu()) return xpu::access(address, size, mode, pc);
   if (!running.request) {
     // The launcher itself runs. Only device memory is none of its business.
     Buffer* buffer = call.active ? nearest(address) : nullptr;
@@ -64,6 +65,10 @@ OPGOLD_COLD void outside_arena(uintptr_t address, size_t size, Mode mode, uintpt
   }
   const auto here_now = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   if (here_now - current.stack_low >= current.stack_size) return;  // not device code
+  outside_memory(address, size, mode, pc);
+}
+
+OPGOLD_COLD void outside_memory(uintptr_t address, size_t size, Mode mode, uintptr_t pc) {
   if (in(address, running.request->closure, running.request->closure_size)) return;
   if (address - running.library.base < running.library.end - running.library.base) return;
   Finding f{"host-memory"};
@@ -72,7 +77,7 @@ OPGOLD_COLD void outside_arena(uintptr_t address, size_t size, Mode mode, uintpt
   f.pc = call_offset(pc);
   f.at = here(mode, f.pc);
   f.detail = std::to_string(size) + "-byte " + f.access + " of " +
-             (on_stacks(address) ? "another thread's local memory"
+             (on_stacks(address) ? std::string("another ") + thread_word() + "'s local memory"
                                  : address < 4096 ? "a null pointer" : "memory that is not the device's");
   add(std::move(f));
 }
@@ -85,7 +90,7 @@ OPGOLD_COLD void read_only(Buffer& buffer, uintptr_t address, size_t size, Mode 
 
 OPGOLD_COLD void uninitialised(Buffer& buffer, size_t granule, size_t size, Mode mode, uintptr_t pc) {
   Finding f = finding("uninitialised", buffer, static_cast<int64_t>(granule << buffer.granule_bits), size, mode, pc);
-  f.detail = buffer.shared ? "reads shared memory that this block has not written"
+  f.detail = buffer.shared ? std::string("reads shared memory that this ") + block_word() + " has not written"
                            : "reads an output that nothing has written";
   add(std::move(f));
 }

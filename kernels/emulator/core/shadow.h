@@ -7,6 +7,8 @@ namespace opgold::emulator {
 
 // The cold ends of the check; each reports and lets the access happen.
 void outside_arena(uintptr_t address, size_t size, Mode mode, uintptr_t pc);
+// The same once it is known that no buffer of the arena is meant, and that device code runs.
+void outside_memory(uintptr_t address, size_t size, Mode mode, uintptr_t pc);
 void outside_buffer(Buffer& buffer, uintptr_t address, size_t size, Mode mode, uintptr_t pc);
 void read_only(Buffer& buffer, uintptr_t address, size_t size, Mode mode, uintptr_t pc);
 void uninitialised(Buffer& buffer, size_t granule, size_t size, Mode mode, uintptr_t pc);

@@ -34,25 +34,26 @@ Buffer& slot_of(SharedVariable& variable) {
   abandon();
 }
 
-void place_variable(Buffer& buffer, SharedVariable& variable, bool counts) {
+void place_variable(Buffer& buffer, SharedVariable& variable, bool counts, bool group) {
   if (running.shared_variables++ == shared_slots) too_many();
-  if (counts) add_static_shared(variable.size, variable.name);
+  if (counts) add_static_shared(variable.size, variable.name, group);
   buffer.name = variable.name;
   buffer.dtype = variable.dtype;
   buffer.item = static_cast<uint32_t>(variable.item);
   buffer.rank = variable.rank;
   std::copy(variable.shape, variable.shape + variable.rank, buffer.shape);
+  buffer.group = group;
   buffer.shared = buffer.present = buffer.writable = buffer.tracked = true;
   place(buffer, variable.size, 0, call.options.seed);
   shadow(buffer, std::min<size_t>(variable.granule, 8));
 }
 
-void* use(SharedVariable& variable, bool counts) {
+void* use(SharedVariable& variable, bool counts, bool group = false) {
   Buffer& buffer = slot_of(variable);
   uint64_t& launch = placed[variable.slot - tensor_slots];
   if (launch != running.serial) {
     launch = running.serial;
-    place_variable(buffer, variable, counts);
+    place_variable(buffer, variable, counts, group);
     buffer.fence = 0;
   }
   if (buffer.fence != current.block_start) {  // first use in this block
@@ -67,6 +68,12 @@ void* use(SharedVariable& variable, bool counts) {
 void* shared(SharedVariable* variable) {
   if (!running.request) return nullptr;
   return use(*variable, true);
+}
+
+void* group_shared(GroupVariable* variable) {
+  if (!running.request) return nullptr;
+  const int group = current.thread % core_groups;
+  return use(variable->of[group], group == 0, true);
 }
 
 void* dynamic_shared(const char* name, const char* dtype, size_t, size_t item, size_t granule) {

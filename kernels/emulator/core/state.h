@@ -36,7 +36,7 @@ struct Buffer {
   uint32_t fence;       // accesses before it are ordered before everything now
   uint8_t granule_bits;
   bool writable, tracked;
-  bool shared, present;
+  bool shared, group, present;  // group: shared by a group of an XPU's cores
   // what follows is read only to place, to check canaries and to report
   const char* name;
   const char* dtype;
@@ -51,7 +51,7 @@ struct Buffer {
 
 inline constexpr int max_threads = 1024;
 inline constexpr int tensor_slots = 128;
-inline constexpr int shared_slots = 64;
+inline constexpr int shared_slots = 128;
 inline constexpr int slot_count = tensor_slots + shared_slots;
 
 // What every access check reads, together in few cache lines.
@@ -81,7 +81,7 @@ struct Launch {
   const LaunchRequest* request = nullptr;  // null outside a launch
   Library library;
   std::vector<BlockInterval> intervals;  // recovers a block from an epoch
-  size_t static_shared = 0;
+  size_t static_shared = 0, group_shared = 0;
   int shared_variables = 0;
   uint64_t dynamic_serial = 0;
   uint64_t serial = 0;
@@ -91,6 +91,8 @@ struct Launch {
 struct LaunchEntry {
   std::string kernel;
   Index grid, block;
+  Machine machine = Machine::cuda;
+  size_t local_bytes = 0, shared_bytes = 0;  // XPU: the most that one core, and one cluster, used
 };
 
 struct Call {
@@ -107,6 +109,11 @@ extern Current current;
 extern Launch running;
 extern Call call;
 extern Buffer buffers[slot_count];
+
+inline bool on_xpu() { return running.request && running.request->machine == Machine::xpu; }
+// What a launch's unit of work, and what shares its memory, is called.
+inline const char* thread_word() { return on_xpu() ? "core" : "thread"; }
+inline const char* block_word() { return on_xpu() ? "cluster" : "block"; }
 
 inline uintptr_t return_address(void* address) { return reinterpret_cast<uintptr_t>(address); }
 

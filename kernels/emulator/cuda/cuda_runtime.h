@@ -5,7 +5,7 @@
 #include "emulator/cuda/vectors.h"
 #include "emulator/cuda/runtime.h"
 #include "emulator/cuda/launcher.h"
-#include "emulator/cuda/shared.h"
+#include "emulator/common/shared_variable.h"
 #include "emulator/cuda/collectives.h"
 #include "emulator/cuda/atomics.h"
 #include "emulator/cuda/intrinsics.h"

@@ -1,7 +1,7 @@
 // A 16-bit floating-point type, computed in float and rounded to nearest even; and pairs of it.
 #pragma once
 
-#include "emulator/cuda/half_conversion.h"
+#include "emulator/common/half_conversion.h"
 #include "emulator/cuda/intrinsics.h"
 
 namespace opgold::emulator {

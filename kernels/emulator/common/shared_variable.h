@@ -2,8 +2,9 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
-#include "emulator/cuda/vectors.h"
+#include "emulator/core/hooks.h"
 
 namespace opgold::emulator {
 
