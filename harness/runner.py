@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -136,7 +136,8 @@ class Trial:
     def causes(self) -> list[tuple[Run, str, str, np.ndarray]]:
         """Runs that differ from the first on elements the model specifies: (run, cause, argument, where).
 
-        The cause is "poison", "order" or "alignment", found by running the first variant with only that one changed.
+        The cause is "poison", "alignment", "grid", "copies" or "order", found by running the first variant with only that
+        one changed.
         """
         found = []
         for run in self.runs[1:]:
@@ -164,8 +165,10 @@ class Trial:
     def _cause(self, run: Run, name: str) -> str:
         first, variant = self.runs[0].variant, run.variant
         candidates = {
-            "poison": Variant(first.schedule, first.shift, variant.poison, first.seed),
-            "alignment": Variant(first.schedule, variant.shift, first.poison, first.seed),
+            "poison": replace(first, poison=variant.poison),
+            "alignment": replace(first, shift=variant.shift),
+            "grid": replace(first, clusters=variant.clusters, cores=variant.cores),
+            "copies": replace(first, copies=variant.copies),
         }
         for cause, single in candidates.items():
             if single == first:
@@ -176,9 +179,16 @@ class Trial:
         return "order"
 
 
-def variants(case: Case) -> tuple[Variant, ...]:
+def variants(case: Case, backend: Backend) -> tuple[Variant, ...]:
     """The runs of a case. Each varies several things at once; a difference is traced to its cause afterwards."""
     seed = case_seed(case)
+    if backend.grids:
+        return (
+            Variant("ascending", 0, 0, 0, 8, 64, "late"),
+            Variant("descending", 0, 1, 0, 1, 16, "early"),
+            Variant("random", 1 + seed % 7, 0, seed, 12, 64, "late"),
+            Variant("random", 0, 1, seed, 2, 1, "late"),
+        )
     return (
         Variant("ascending", 0, 0),
         Variant("descending", 0, 1),
@@ -207,7 +217,7 @@ def try_case(case: Case, backend: Backend) -> Trial:
     golden = run_golden(case)
     runs: list[Run] = []
     if (golden.refusal is None and golden.crash is None) or case.refused is not None:
-        for variant in variants(case):
+        for variant in variants(case, backend):
             try:
                 runs.append(run_backend(case, backend, variant))
             except ContractError:

@@ -10,14 +10,14 @@ from opgold.harness.backends.native import Native
 
 __all__ = ["NAMES", "Backend", "Isolated", "Native", "UnknownBackend", "get"]
 
-NAMES = ("cuda-emu", "cuda")
+NAMES = ("cuda-emu", "xpu-emu", "cuda")
 
 
 @cache
 def get(name: str) -> Backend:
     """The backend of a name. Raises UnknownBackend."""
-    if name == "cuda-emu":
-        return Native("cuda-emu", "checked")
+    if name in ("cuda-emu", "xpu-emu"):
+        return Native(name, "checked")
     if name == "cuda":
         return Isolated("cuda")
     raise UnknownBackend(f"no backend {name!r}; there are {', '.join(NAMES)}")

@@ -18,23 +18,32 @@ class UnknownBackend(ValueError):
 
 @dataclass(frozen=True)
 class Variant:
-    """How one run of a case is varied: order of threads and blocks, alignment of buffers, poison of outputs."""
+    """How one run of a case is varied: order of threads and blocks, alignment of buffers, poison of outputs.
+
+    On an emulated XPU also the grid that launchers find (0: the emulator's own), and when transfers are made.
+    """
 
     schedule: str = "ascending"
     shift: int = 0
     poison: int = 0
     seed: int = 0
+    clusters: int = 0
+    cores: int = 0
+    copies: str = "late"
 
     def __str__(self) -> str:
         shifted = f", bases shifted by {self.shift} elements" if self.shift else ""
-        return f"{self.schedule} order{shifted}, poison {'AB'[self.poison]}"
+        grid = f", {self.clusters} x {self.cores} cores, {self.copies} copies" if self.clusters else ""
+        return f"{self.schedule} order{grid}{shifted}, poison {'AB'[self.poison]}"
 
 
 class Backend(ABC):
-    """Runs calls of ops. `name` is what `--backend` takes; `emulated` tells whether every access is watched."""
+    """Runs calls of ops. `name` is what `--backend` takes; `emulated` tells whether every access is watched, `grids`
+    whether launchers are to be tried on several grids."""
 
     name: str
     emulated: bool = False
+    grids: bool = False
 
     @abstractmethod
     def unavailable(self) -> str:

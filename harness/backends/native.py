@@ -19,6 +19,7 @@ class Native(Backend):
         self.flavour = flavour
         self._libraries: dict[str, Path] = {}
         self.emulated = target.endswith("-emu")
+        self.grids = target == "xpu-emu"
 
     def unavailable(self) -> str:
         try:
@@ -28,7 +29,7 @@ class Native(Backend):
 
     def source(self, op: str) -> Path:
         """The kernel's file."""
-        return build.source_of(op)
+        return build.source_of(op, self.target)
 
     def has(self, op: str) -> bool:
         return self.source(op).exists()
@@ -47,4 +48,7 @@ class Native(Backend):
             schedule=variant.schedule,
             shift=variant.shift,
             seed=variant.seed,
+            clusters=variant.clusters,
+            cores=variant.cores,
+            copies=variant.copies,
         )

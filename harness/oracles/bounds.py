@@ -1,4 +1,4 @@
-"""Was anything accessed outside a buffer, a shared array or a stack, or off its alignment?"""
+"""Was anything accessed outside a buffer, a shared array or a stack, off its alignment, or in another memory than meant?"""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from opgold.harness.finding import Finding
 from opgold.harness.oracles._findings import of_kinds
 from opgold.harness.runner import Trial
 
-CATCHES = "out-of-bounds reads and writes, misaligned vectors, wild pointers"
+CATCHES = "out-of-bounds reads and writes, misaligned vectors, wild pointers; transfers of a wrong direction or length"
+XPU = ("address-space", "width", "transfer")
 
 
 def check(trial: Trial) -> Iterator[Finding]:
-    yield from of_kinds(trial, "bounds", "bounds", "alignment", "canary", "fault", "stack", "host-memory")
+    yield from of_kinds(trial, "bounds", "bounds", "alignment", "canary", "fault", "stack", "host-memory", *XPU)

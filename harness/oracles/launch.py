@@ -8,11 +8,11 @@ from opgold.harness.finding import Finding
 from opgold.harness.oracles._findings import of_kinds
 from opgold.harness.runner import Trial
 
-CATCHES = "bad launches, divergent barriers, shuffles outside their mask, endless kernels, refused arguments"
+CATCHES = "bad launches, too much local memory, divergent barriers, shuffles outside their mask, endless kernels, refused arguments"
 
 
 def check(trial: Trial) -> Iterator[Finding]:
-    yield from of_kinds(trial, "launch", "launch", "barrier", "warp", "capture", "hang")
+    yield from of_kinds(trial, "launch", "launch", "barrier", "warp", "capture", "hang", "local-memory")
     for run in trial.runs:
         if run.report.error is not None and not trial.hostile and not run.report.faults:
             message = f"the launcher refuses lawful arguments: {run.report.error}"

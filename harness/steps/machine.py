@@ -86,12 +86,12 @@ def script_of(rng: Random) -> Script:
 
 
 def _waits(rng: Random, account: Account) -> list[AnyStep]:
-    """Now and then a slot is blocked, for a step or a few."""
+    """Now and then a slot is blocked, for a step or a few, or until its request leaves."""
     steps: list[AnyStep] = []
     for slot, request in account.requests.items():
         if request.blocked and rng.random() < 0.4:
-            steps.append(Resume(slot))
-        elif request.decodes and not request.blocked and rng.random() < 0.06:
+            steps.append(rng.choice((Resume, Resume, Preempt))(slot))
+        elif request.decodes and not request.blocked and rng.random() < 0.08:
             steps.append(Block(slot))
     return steps
 

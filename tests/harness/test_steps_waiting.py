@@ -101,7 +101,7 @@ PLANTED = {  # what is planted, the op that the finding names, and the most step
         "build_sampling_params",
         4,
     ),
-    "mark of a block outlives its request": ({"world": ForgetsBlocks}, RECOVER, 6),
+    "mark of a block outlives its request": ({"world": ForgetsBlocks}, RECOVER, 8),
 }
 
 

@@ -36,6 +36,21 @@ inline int clusters() {
   return static_cast<int>(count);
 }
 
+// A dimension that kernels count with 32 bits.
+template <class T, int Rank>
+int count_of(const Tensor<T, Rank>& tensor, int axis) {
+  if (tensor.shape[axis] > INT32_MAX)
+    throw ArgumentError(tensor.name, "dimension ", axis, " is ", tensor.shape[axis], ", expected at most ", INT32_MAX);
+  return static_cast<int>(tensor.shape[axis]);
+}
+
+// A tensor's data where only bytes are moved.
+template <class T, int Rank>
+auto raw_bytes(const Tensor<T, Rank>& tensor) {
+  using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
+  return reinterpret_cast<Byte*>(tensor.data);
+}
+
 // A tensor's data as kernels take it: 64-bit integers are `long long` on the device.
 template <class T, int Rank>
 auto device_data(const Tensor<T, Rank>& tensor) {
