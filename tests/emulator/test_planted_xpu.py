@@ -1,0 +1,152 @@
+"""Each hazard of an XPU that the emulator claims to see is found, at its line; the same kernel without it is silent."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opgold.kernels import build, runtime
+
+KERNELS = Path(__file__).parent / "kernels"
+
+# unit, op, kind of finding, argument or shared variable named by it
+PLANTED = [
+    ("memory", "load_past", "bounds", "x"),
+    ("memory", "store_before", "bounds", "y"),
+    ("memory", "transfer_past", "bounds", "x"),
+    ("memory", "transfer_before", "bounds", "y"),
+    ("memory", "shared_past", "bounds", "first"),
+    ("memory", "transfer_past_shared", "bounds", "tile"),
+    ("memory", "local_past", "bounds", None),
+    ("memory", "local_index_past", "bounds", None),
+    ("memory", "vector_past", "bounds", "row"),
+    ("memory", "vector_past_local", "bounds", None),
+    ("memory", "vector_misaligned", "alignment", None),
+    ("memory", "shared_assumed_zero", "uninitialised", "total"),
+    ("memory", "output_read", "uninitialised", "y"),
+    ("memory", "input_store", "input-write", "x"),
+    ("memory", "input_transfer", "input-write", "x"),
+    ("memory", "narrow_store", "width", "z"),
+    ("memory", "narrow_transfer", "width", "z"),
+    ("memory", "wrong_direction", "address-space", None),
+    ("memory", "local_taken_for_global", "address-space", None),
+    ("memory", "negative_length", "transfer", None),
+    ("memory", "local_budget", "local-memory", None),
+    ("memory", "shared_budget", "launch", None),
+    ("memory", "group_budget", "launch", None),
+    ("ordering", "stored_then_sent", "fence", None),
+    ("ordering", "read_then_loaded", "fence", None),
+    ("ordering", "stored_then_loaded", "fence", None),
+    ("ordering", "source_changes", "in-flight", None),
+    ("ordering", "read_in_flight", "in-flight", None),
+    ("ordering", "overtaken", "in-flight", None),
+    ("ordering", "barrier_in_flight", "in-flight", None),
+    ("ordering", "end_in_flight", "in-flight", None),
+    ("ordering", "wrong_fence", "in-flight", "tile"),
+    ("ordering", "missing_barrier", "race", "tile"),
+    ("ordering", "missing_fence", "fence", "tile"),
+    ("ordering", "missing_global_fence", "fence", "y"),
+    ("ordering", "published_too_early", "race", "value"),
+    ("ordering", "clusters_collide", "race", "y"),
+    ("ordering", "group_of_four", "race", "row"),
+    ("ordering", "plain_then_transfer", "fence", "y"),
+    ("ordering", "barrier_in_branch", "barrier", None),
+    ("ordering", "left_before_barrier", "barrier", None),
+    ("ordering", "endless", "hang", None),
+    ("ordering", "overflow_int", "overflow", None),
+    ("ordering", "too_many_clusters", "launch", None),
+    ("ordering", "too_many_cores", "launch", None),
+    ("ordering", "waits", "capture", None),
+]
+# The budgets are those of a whole launch: its line is named.
+LAUNCH_LINE = {"local_budget", "shared_budget", "group_budget"}
+SCHEDULES = ["ascending", "descending", "random"]
+
+
+@cache
+def library(unit: str) -> Path:
+    return build.kernel_library(KERNELS / f"xpu_{unit}.xpu", target="xpu-emu")
+
+
+def call(unit: str, op: str, bug: int, **options):
+    x = np.arange(64, dtype=np.int32)
+    y = np.full(64, -7, np.int32)
+    z = np.full(64, 5, np.int64)
+    options = {"step_limit": 100_000, "time_limit": 0.2} | options
+    report = runtime.device("xpu-emu").call(
+        library(unit),
+        op,
+        tensors=[("x", x, "in"), ("y", y, "out"), ("z", z, "inout")],
+        attributes=[("bug", bug)],
+        **options,
+    )
+    return report, y, z
+
+
+def planted_line(unit: str, op: str) -> int:
+    for suffix in (".xpu", ".cc"):
+        lines = (KERNELS / f"xpu_{unit}{suffix}").read_text().splitlines()
+        for number, line in enumerate(lines, 1):
+            if line.rstrip().endswith(f"// planted {op}"):
+                return number
+    raise AssertionError(f"{op} is not marked")
+
+
+def lines_of(fault) -> set[int]:
+    found = {frame.line for frame in fault.place.frames}
+    if fault.other:
+        found |= {frame.line for frame in fault.other.frames}
+    return found | {fault.line}
+
+
+@pytest.mark.parametrize("copies", ["late", "early"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(("unit", "op", "kind", "argument"), PLANTED, ids=[row[1] for row in PLANTED])
+def test_hazard_is_found_at_its_line(unit, op, kind, argument, schedule, copies):
+    report, *_ = call(unit, op, 1, schedule=schedule, copies=copies, seed=3)
+    assert kind in {fault.kind for fault in report.faults}, report
+    fault = next(fault for fault in report.faults if fault.kind == kind)
+    assert fault.argument == argument
+    if op in LAUNCH_LINE:
+        assert "xpu_memory.cc" in str(fault)
+    else:
+        assert planted_line(unit, op) in lines_of(fault), fault
+
+
+@pytest.mark.parametrize("copies", ["late", "early"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(("unit", "op"), [row[:2] for row in PLANTED], ids=[row[1] for row in PLANTED])
+def test_right_twin_is_silent(unit, op, schedule, copies):
+    report, *_ = call(unit, op, 0, schedule=schedule, copies=copies, seed=5)
+    assert report.error is None
+    assert report.faults == []
+
+
+def test_late_copies_send_what_the_source_has_become():
+    for copies, expected in (("late", [3, 3, 3, 3]), ("early", [0, 1, 2, 3])):
+        _, y, _ = call("ordering", "source_changes", 1, copies=copies)
+        assert y[:4].tolist() == expected
+
+
+def test_a_device_lets_cores_leave_and_meet_at_different_barriers():
+    for op in ("left_before_barrier", "barrier_in_branch"):
+        report, *_ = call("ordering", op, 1, barriers="device")
+        assert report.faults == []
+
+
+def test_findings_speak_of_clusters_and_cores():
+    report, *_ = call("ordering", "missing_barrier", 1)
+    text = str(next(fault for fault in report.faults if fault.kind == "race"))
+    assert "by two cores with no barrier between" in text
+    assert "cluster 0 core" in text
+    assert "thread" not in text
+
+
+def test_memory_that_a_launch_used_is_reported():
+    report, *_ = call("memory", "shared_budget", 0)
+    (launch,) = report.launches
+    assert launch["shared_bytes"] == 150 * 1024
+    report, *_ = call("memory", "local_budget", 0)
+    (launch,) = report.launches
+    assert 7_000 < launch["local_bytes"] <= 8_192
