@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from opgold.kernels import xpu_language
 from opgold.kernels.cache import cache_directory, cached
 from opgold.kernels.compilers import (
     TARGETS,
@@ -59,11 +60,14 @@ _CHECKED_LINK = ["-Wl,--wrap=memcpy", "-Wl,--wrap=memmove", "-Wl,--wrap=memset"]
 _VENDOR_FLAGS = {"cuda": [], "xpu": ["-DOPGOLD_XPU", "-Wno-attributes", "-fstack-reuse=none"]}
 
 
-def kernel_library(source: Path, *, target: str, flavour: str = "checked", arch: str | None = None) -> Path:
+def kernel_library(
+    source: Path, *, target: str, flavour: str = "checked", arch: str | None = None, strict: bool = True
+) -> Path:
     """The shared library of one op's kernels, compiled now unless an equal one was before.
 
     `flavour` applies to the emulator. `arch` applies to `cuda`: an nvcc architecture such as ``sm_90``;
-    by default the architecture of the GPU found, or sm_80 and sm_90 when there is none.
+    by default the architecture of the GPU found, or sm_80 and sm_90 when there is none. `strict` applies to `xpu-emu`:
+    device code must also be what an XPU's compiler takes, as far as `xpu_language` can tell here.
     """
     source = Path(source).resolve()
     if flavour not in FLAVOURS:
@@ -88,12 +92,19 @@ def kernel_library(source: Path, *, target: str, flavour: str = "checked", arch:
     device = device_library(target)
     flags = [*_LANGUAGE, *_VENDOR_FLAGS[vendor], "-DOPGOLD_EMULATOR"]
     emulated = _Emulated(compiler, vendor, flavour, units, files, device, flags)
+    speaks = strict and vendor == "xpu" and not xpu_language.unavailable()
     key = key_of(
         [*files, *stand_ins(vendor), EMULATOR / "rewrite.py"],
-        [compiler, version(compiler), str(device), *flags, *emulated.device_flags],
+        [compiler, version(compiler), str(device), *flags, *emulated.device_flags, str(speaks)],
     )
     name = f"{source.stem}-{'' if vendor == 'cuda' else vendor + '-'}{flavour}-{key}"
-    return cached(name, lambda out: emulated.build(out, name))
+
+    def build(out: Path) -> None:
+        if speaks:
+            xpu_language.check(source)
+        emulated.build(out, name)
+
+    return cached(name, build)
 
 
 def device_library(target: str) -> Path:

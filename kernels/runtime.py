@@ -62,9 +62,10 @@ class Device:
         """Call an op on guarded copies of host arrays. Writable arrays are updated in place.
 
         `tensors` are (name, array or None, "in" | "out" | "inout"); `shift` moves bases by so many elements off their
-        256-byte boundary. On an emulated XPU, `clusters` and `cores` are what launchers find (0: 8 and 64), `copies` says
-        when transfers that nobody waits for are made ("late", "early"), `barriers` whether all cores must come to the
-        same ("strict") or those that have ended count ("device"). Raises ValueError for arrays that no kernel takes (dtype, contiguity).
+        256-byte boundary. On an emulated XPU, `clusters` and `cores` are what launchers find (0: 8 and 64), `copies`
+        says when transfers that nobody waits for are made ("late", "early"), `barriers` whether all cores must come to
+        the same ("strict") or those that have ended count ("device"). Raises ValueError for arrays that no kernel
+        takes (dtype, contiguity).
         """
         text = self._device.call(
             library(kernels),

@@ -49,7 +49,7 @@ def with_includes(units: Iterable[Path], vendor: str = "cuda") -> list[Path]:
 @lru_cache
 def stand_ins(vendor: str) -> tuple[Path, ...]:
     """The headers in the place of the vendor's. Units include them in angle brackets; any of them may matter."""
-    folders = (EMULATOR / vendor, EMULATOR / "common")
+    folders = (EMULATOR / vendor, EMULATOR / "common", *([EMULATOR / "xpu_language"] if vendor == "xpu" else []))
     headers = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     return (*headers, EMULATOR / "core" / "hooks.h")
 

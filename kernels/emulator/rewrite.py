@@ -1,4 +1,4 @@
-"""Rewrites device C++ of both vendors into standard C++ for the emulator: launches and shared-memory declarations, nothing else.
+"""Rewrites device C++ of both vendors into standard C++: launches and shared-memory declarations, nothing else.
 
 Tokens keep their order and their lines, so that one ``#line`` at the top keeps every tool on the original file::
 
@@ -249,9 +249,7 @@ def _rewrite_shared(tokens: list[Token], path: Path | str) -> None:
                 "declare shared memory inside the kernel: out here the emulator cannot tell whose it is",
             )
         end = _declaration_end(tokens, at, path)
-        specifiers = [
-            i for i in range(start, at + 1) if tokens[i].text in (*_SHARED, "extern", "static", "volatile")
-        ]
+        specifiers = [i for i in range(start, at + 1) if tokens[i].text in (*_SHARED, "extern", "static", "volatile")]
         volatile = any(tokens[i].text == "volatile" for i in specifiers)
         for i in specifiers:
             tokens[i] = Token("blank", "")

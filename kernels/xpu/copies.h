@@ -17,9 +17,8 @@ struct RowShare {
 // For `rows` rows of `bytes` each: cores that whole rows leave without work share rows.
 static inline __device__ RowShare share_rows(Int64 rows, Int64 bytes) {
   const int cores = all_cores();
-  const Int64 pieces = bytes <= kPiece ? 1 : bytes / kPiece + 1;
   int together = rows < cores && rows > 0 ? cores / (int)rows : 1;
-  if (together > pieces) together = (int)pieces;
+  if (bytes < (Int64)together * kPiece) together = (int)bytes / kPiece + 1;
   RowShare share;
   share.row = core_index() / together;
   share.row_step = cores / together;

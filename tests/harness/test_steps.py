@@ -20,9 +20,7 @@ def test_golden_models_keep_to_plain_decoding(seed):
     assert outcome.findings == []
     assert outcome.executed >= CHAINS
     assert outcome.compared == 0
-    several = sum(count for tokens, count in outcome.emitted.items() if tokens > 1)
-    assert several > outcome.emitted.total() / 4, "acceptance must be common"
-    assert max(outcome.emitted) == 5
+    assert {(drafts, drafts) for drafts in range(1, 5)} <= set(outcome.accepted.counts), "all of them, however many"
 
 
 def test_the_emulator_agrees_in_every_call():
@@ -82,14 +80,14 @@ def test_no_draft_changes_what_is_emitted():
         player = Player(Script(method, drafts, 1, steps))
         for step in steps:
             assert player.take(step) == []
-        return player.world.history[0].tolist(), player.played.rounds, player.played.emitted
+        return player.world.history[0].tolist()
 
-    plain, _, _ = text("naive", 0, Turn())
+    plain = text("naive", 0, Turn())
     assert len([token for token in plain if token >= 0]) > 12
     for right in range(4):
         for wrong in range(4 - right):
-            assert text("mtp", 3, Turn(right, wrong))[0] == plain
-    assert text("ngram", 3, Turn())[0] == plain
+            assert text("mtp", 3, Turn(right, wrong)) == plain
+    assert text("ngram", 3, Turn()) == plain
 
 
 def test_literal_tokens_and_seeds_are_compared():
