@@ -9,7 +9,8 @@ from rich.table import Table
 
 from opgold import __version__
 from opgold.harness import backends
-from opgold.kernels import build
+from opgold.kernels import build, xpu_language
+from opgold.kernels.compilers import TARGETS
 
 
 def table() -> Table:
@@ -17,8 +18,10 @@ def table() -> Table:
     for column in ("what", "state", "detail"):
         shown.add_column(column, overflow="fold")
     shown.add_row("opgold", "[green]ok[/]", f"{__version__}, Python {platform.python_version()}")
-    for target in ("cuda-emu", "cuda"):
+    for target in TARGETS:
         shown.add_row(f"compiler for {target}", *_compiler(target))
+    missing = xpu_language.unavailable()
+    shown.add_row("language of xpu-emu", "[yellow]not checked[/]" if missing else "[green]ok[/]", missing)
     shown.add_row("devices", *_devices())
     for name in backends.NAMES:
         reason = backends.get(name).unavailable()

@@ -136,8 +136,8 @@ class Trial:
     def causes(self) -> list[tuple[Run, str, str, np.ndarray]]:
         """Runs that differ from the first on elements the model specifies: (run, cause, argument, where).
 
-        The cause is "poison", "alignment", "grid", "copies" or "order", found by running the first variant with only that
-        one changed.
+        The cause is "poison", "alignment", "grid", "copies" or "order", found by running the first variant with only
+        that one changed.
         """
         found = []
         for run in self.runs[1:]:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from opgold.kernels import xpu_language
+from opgold.kernels import xpu_language, xpu_toolchain
 from opgold.kernels.cache import cache_directory, cached
 from opgold.kernels.compilers import (
     TARGETS,
@@ -89,6 +89,10 @@ def kernel_library(
         ]
         key = key_of(files, [compiler, version(compiler), *flags])
         return cached(f"{source.stem}-cuda-{key}", lambda out: run([compiler, *flags, str(source), "-o", str(out)]))
+    if target == "xpu":
+        tools = xpu_toolchain.find()
+        key = key_of(files, [compiler, version(compiler), *tools.device_flags, *tools.host_flags])
+        return cached(f"{source.stem}-xpu-{key}", lambda out: tools.build_kernels(source, out))
     device = device_library(target)
     flags = [*_LANGUAGE, *_VENDOR_FLAGS[vendor], "-DOPGOLD_EMULATOR"]
     emulated = _Emulated(compiler, vendor, flavour, units, files, device, flags)
@@ -115,6 +119,10 @@ def device_library(target: str) -> Path:
         flags = ["-std=c++17", "-O2", "-shared", "-Xcompiler", "-fPIC", *architectures(None), f"-I{KERNELS}"]
         key = key_of(with_includes([source]), [compiler, version(compiler), *flags])
         return cached(f"device-cuda-{key}", lambda out: run([compiler, *flags, str(source), "-o", str(out)]))
+    if target == "xpu":
+        tools, source = xpu_toolchain.find(), KERNELS / "bindings" / "device_xpu.cc"
+        key = key_of(with_includes([source], "xpu"), [compiler, version(compiler), *tools.host_flags])
+        return cached(f"device-xpu-{key}", lambda out: tools.build_device_library(source, out))
     units = sorted((EMULATOR / "core").rglob("*.cc"))
     flags = [
         "-std=c++17",

@@ -9,7 +9,7 @@ import subprocess
 from functools import lru_cache
 from pathlib import Path
 
-TARGETS = ("cuda-emu", "xpu-emu", "cuda")
+TARGETS = ("cuda-emu", "xpu-emu", "cuda", "xpu")
 
 
 class BuildError(RuntimeError):
@@ -22,6 +22,10 @@ class MissingCompiler(RuntimeError):
 
 def find_compiler(target: str) -> str:
     """The compiler's path for `target`; raises MissingCompiler with a way out."""
+    if target == "xpu":
+        from opgold.kernels import xpu_toolchain
+
+        return str(xpu_toolchain.find().clang)
     if target == "cuda":
         names = [os.environ.get("NVCC"), "nvcc"]
         homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if name in os.environ]
@@ -41,9 +45,9 @@ def find_compiler(target: str) -> str:
     raise MissingCompiler(f"no compiler for {target}: tried {', '.join(tried)}; {way_out}")
 
 
-def run(command: list[str]) -> None:
+def run(command: list[str], cwd: Path | None = None) -> None:
     """Run a compiler. Raises BuildError."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
     if done.returncode != 0:
         raise BuildError(f"{Path(command[0]).name} failed:\n{done.stderr or done.stdout}")
 

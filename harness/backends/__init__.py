@@ -10,7 +10,7 @@ from opgold.harness.backends.native import Native
 
 __all__ = ["NAMES", "Backend", "Isolated", "Native", "UnknownBackend", "get"]
 
-NAMES = ("cuda-emu", "xpu-emu", "cuda")
+NAMES = ("cuda-emu", "xpu-emu", "cuda", "xpu")
 
 
 @cache
@@ -18,6 +18,6 @@ def get(name: str) -> Backend:
     """The backend of a name. Raises UnknownBackend."""
     if name in ("cuda-emu", "xpu-emu"):
         return Native(name, "checked")
-    if name == "cuda":
-        return Isolated("cuda")
+    if name in ("cuda", "xpu"):
+        return Isolated(name)
     raise UnknownBackend(f"no backend {name!r}; there are {', '.join(NAMES)}")

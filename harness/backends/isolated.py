@@ -49,14 +49,14 @@ class Isolated(Backend):
             return str(reason)
 
     def has(self, op: str) -> bool:
-        return build.source_of(op).exists()
+        return build.source_of(op, self.target).exists()
 
     def prepare(self, op: str) -> None:
-        build.kernel_library(build.source_of(op), target=self.target, flavour=self.flavour)
+        build.kernel_library(build.source_of(op, self.target), target=self.target, flavour=self.flavour)
 
     def call(self, signature: Signature, values: Mapping[str, Value], variant: Variant) -> Report:
         return self.call_source(
-            build.source_of(signature.op),
+            build.source_of(signature.op, self.target),
             signature.op,
             tensors_of(signature, values),
             attributes_of(signature, values),

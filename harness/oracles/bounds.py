@@ -1,4 +1,4 @@
-"""Was anything accessed outside a buffer, a shared array or a stack, off its alignment, or in another memory than meant?"""
+"""Was anything accessed outside a buffer, a shared array or a stack, off its alignment, or in a wrong memory?"""
 
 from __future__ import annotations
 

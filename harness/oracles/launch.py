@@ -8,7 +8,10 @@ from opgold.harness.finding import Finding
 from opgold.harness.oracles._findings import of_kinds
 from opgold.harness.runner import Trial
 
-CATCHES = "bad launches, too much local memory, divergent barriers, shuffles outside their mask, endless kernels, refused arguments"
+CATCHES = (
+    "bad launches, too much local memory, divergent barriers, shuffles outside their mask, endless kernels, "
+    "refused arguments"
+)
 
 
 def check(trial: Trial) -> Iterator[Finding]:

@@ -57,8 +57,8 @@ OPGOLD_EXPORTED const char* opgold_device_call(opgold_entry entry, const opgold_
   static thread_local std::string report;
   const std::lock_guard<std::mutex> guard(opgold::cuda::one_call_at_a_time);
   try {
-    GuardedCall call(arena, gate, *options);
-    call.run(stream(), entry, tensors, tensor_count, attributes, attribute_count);
+    GuardedCall call(arena, gate, *options, tensors, tensor_count);
+    call.run(stream(), entry, attributes, attribute_count);
     report = call.report();
   } catch (const std::exception& failure) {  // there is no stream: nothing ran
     opgold::json::Writer json;

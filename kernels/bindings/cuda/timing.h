@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bindings/abi.h"
-#include "bindings/cuda/arena.h"
 #include "bindings/cuda/status.h"
+#include "bindings/guarded/arena.h"
 
 namespace opgold::cuda {
 
@@ -49,7 +49,7 @@ class Kept {
     for (int32_t i = 0; i < count; ++i) {
       const opgold_tensor& tensor = tensors[i];
       if (tensor.rank == opgold_absent || !(tensor.flags & opgold_reads) || !(tensor.flags & opgold_writes)) continue;
-      size_t bytes = static_cast<size_t>(element_bytes(tensor.dtype));
+      size_t bytes = static_cast<size_t>(guarded::element_bytes(tensor.dtype));
       for (int32_t axis = 0; axis < tensor.rank; ++axis) bytes *= static_cast<size_t>(tensor.shape[axis]);
       if (bytes == 0) continue;
       void* copy = nullptr;

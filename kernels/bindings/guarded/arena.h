@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "bindings/abi.h"
-#include "bindings/cuda/status.h"
 
-namespace opgold::cuda {
+namespace opgold::guarded {
 
 constexpr int64_t alignment = 256;
 constexpr int64_t least_zone = 4096;
@@ -34,8 +33,13 @@ struct Difference {
   int64_t first = -1, bytes = 0, elements = 0;
 };
 
+// `Memory` is a vendor's: a Stream; reserve_device, reserve_host, release_device, release_host; fill, send and fetch, which
+// a stream enqueues. Its functions throw.
+template <class Memory>
 class Arena {
  public:
+  using Stream = typename Memory::Stream;
+
   // Lays the tensors out and writes the image `before`: red zones, then each tensor's host data.
   void place(const opgold_tensor* tensors, int32_t count, const opgold_options& options) {
     placements_.clear();
@@ -53,12 +57,25 @@ class Arena {
   const std::vector<Placement>& placements() const { return placements_; }
   char* address(const Placement& p) const { return device_ + p.begin; }
 
-  // Enqueues the arena's content. It is junk until `send` has run, so that work which does not wait for the stream shows.
-  void spoil(cudaStream_t stream) {
-    if (used_) check(cudaMemsetAsync(device_, 0xa5, used_, stream));
+  // The tensors as an entry takes them: in the arena.
+  std::vector<opgold_tensor> placed(std::vector<opgold_tensor> tensors, int32_t device) const {
+    for (const Placement& p : placements_) {
+      tensors[p.tensor].data = address(p);
+      tensors[p.tensor].device = device;
+    }
+    return tensors;
   }
-  void send(cudaStream_t stream) { copy(device_, before_, cudaMemcpyHostToDevice, stream); }
-  void fetch(cudaStream_t stream) { copy(after_, device_, cudaMemcpyDeviceToHost, stream); }
+
+  // Enqueues the arena's content. It is junk until `send` has run, so that work which does not wait for the stream shows.
+  void spoil(Stream stream) {
+    if (used_) Memory::fill(device_, 0xa5, used_, stream);
+  }
+  void send(Stream stream) {
+    if (used_) Memory::send(device_, before_, used_, stream);
+  }
+  void fetch(Stream stream) {
+    if (used_) Memory::fetch(after_, device_, used_, stream);
+  }
 
   void take(const Placement& p, void* target) const {
     if (p.end > p.begin) std::memcpy(target, after_ + p.begin, p.end - p.begin);
@@ -86,10 +103,6 @@ class Arena {
   }
 
  private:
-  void copy(void* target, const void* source, cudaMemcpyKind direction, cudaStream_t stream) const {
-    if (used_) check(cudaMemcpyAsync(target, source, used_, direction, stream));
-  }
-
   Placement next(const opgold_tensor& tensor, int32_t index, int64_t shift) {
     int64_t bytes = element_bytes(tensor.dtype);
     Placement p{index, used_, 0, 0, 0, bytes};
@@ -115,13 +128,13 @@ class Arena {
     if (bytes <= capacity_) return;
     const int64_t wanted = round_up(bytes + bytes / 4, 1 << 21);
     capacity_ = 0;
-    cudaFree(device_);
-    cudaFreeHost(before_);
-    cudaFreeHost(after_);
+    Memory::release_device(device_);
+    Memory::release_host(before_);
+    Memory::release_host(after_);
     device_ = before_ = after_ = nullptr;
-    check(cudaMalloc(&device_, wanted));
-    check(cudaMallocHost(&before_, wanted));
-    check(cudaMallocHost(&after_, wanted));
+    device_ = static_cast<char*>(Memory::reserve_device(wanted));
+    before_ = static_cast<char*>(Memory::reserve_host(wanted));
+    after_ = static_cast<char*>(Memory::reserve_host(wanted));
     capacity_ = wanted;
   }
 
@@ -130,4 +143,4 @@ class Arena {
   int64_t used_ = 0, capacity_ = 0;
 };
 
-}  // namespace opgold::cuda
+}  // namespace opgold::guarded
