@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opgold.harness.bench.row import Row, print_rows
+from opgold.reference import schema
 
 __all__ = ["Row", "print_rows", "run"]
 
@@ -15,7 +16,7 @@ def run(backend: str, ops: Sequence[str]) -> list[Row]:
     if backend == "cuda":
         from opgold.harness.bench import gpu
 
-        return gpu.measure(ops)
+        return gpu.measure([op for op in ops if backend in schema.load(op).vendors])
     if backend == "cuda-emu":
         from opgold.harness.bench import cpu
 

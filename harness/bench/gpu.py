@@ -18,7 +18,9 @@ from opgold.reference.schema import Signature, Value
 BASELINES = Path(build.__file__).parent / "bench"
 LAUNCHES = 100
 SAMPLES = 50
-COPIED_AT_ONCE = 256  # bytes
+COPIED_AT_ONCE = 65_536  # bytes
+STEADY = 0.02  # by so much an empty kernel may differ before and after an op
+ATTEMPTS = 5
 LARGE = 2**28  # bytes of arguments: a call takes long enough to be timed a few times
 
 
@@ -27,12 +29,11 @@ def measure(ops: Sequence[str]) -> list[Row]:
     device = runtime.device("cuda")
     if device.unavailable:
         raise RuntimeError(f"cuda: {device.unavailable}")
-    seconds = _time(device, BASELINES / "empty.cu", "empty", [], [])
-    empty = statistics.median(seconds) * 1e6
-    rows = [Row.of("(empty kernel)", "1 block x 32 threads", seconds, empty=empty)]
+    seconds = _empty(device)
+    rows = [Row.of("(empty kernel)", "1 block x 32 threads", seconds, empty=statistics.median(seconds) * 1e6)]
     for case, workload in workloads(ops, "empty", "copy", "read"):
         values = arguments(case, poison=0)
-        seconds = time_op(device, case.signature, values)
+        seconds, empty = _beside_empty(device, case.signature, values)
         size = sum(array.nbytes for array in written(case.signature, values).values())
         baselines = {"empty": empty, "copy": _copy(device, size)}
         if workload.unit == "read":
@@ -41,6 +42,28 @@ def measure(ops: Sequence[str]) -> list[Row]:
         more = {**baselines, "limit": workload.limit, "unit": workload.unit}
         rows.append(Row.of(case.op, workload.batch.name, seconds, **more))
     return rows
+
+
+def _empty(device: runtime.Device) -> list[float]:
+    return _time(device, BASELINES / "empty.cu", "empty", [], [])
+
+
+def _beside_empty(
+    device: runtime.Device, signature: Signature, values: Mapping[str, Value]
+) -> tuple[list[float], float]:
+    """Seconds of one call, and microseconds of an empty kernel just before and after it.
+
+    A device may change how long a launch takes by a third, for every kernel alike and for good, in the middle of a run:
+    a figure is only kept between two empty kernels that agree.
+    """
+    before = statistics.median(_empty(device))
+    for _ in range(ATTEMPTS):
+        seconds = time_op(device, signature, values)
+        after = statistics.median(_empty(device))
+        if abs(after - before) <= STEADY * before:
+            break
+        before = after
+    return seconds, (before + after) / 2 * 1e6
 
 
 def time_op(device: runtime.Device, signature: Signature, values: Mapping[str, Value]) -> list[float]:
@@ -55,7 +78,8 @@ def time_op(device: runtime.Device, signature: Signature, values: Mapping[str, V
 
 
 def _copy(device: runtime.Device, size: int) -> float:
-    size = -(-size // COPIED_AT_ONCE) * COPIED_AT_ONCE  # an odd size is copied at half the speed: it would flatter
+    # A remainder is copied by a kernel of its own, at half the speed of all: it would flatter.
+    size = max(size // COPIED_AT_ONCE * COPIED_AT_ONCE, min(size, COPIED_AT_ONCE))
     source, target = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
     seconds = _time(device, BASELINES / "copy.cu", "copy", [("source", source, "in"), ("target", target, "out")], [])
     return statistics.median(seconds) * 1e6
