@@ -51,6 +51,7 @@ PLANTED = [
     ("ordering", "clusters_collide", "race", "y"),
     ("ordering", "group_of_four", "race", "row"),
     ("ordering", "plain_then_transfer", "fence", "y"),
+    ("ordering", "load_behind_transfer", "fence", "y"),
     ("ordering", "barrier_in_branch", "barrier", None),
     ("ordering", "left_before_barrier", "barrier", None),
     ("ordering", "endless", "hang", None),

@@ -60,6 +60,13 @@ void check_order(Buffer& buffer, size_t granule, const Access& earlier, bool ear
     say("fence", both + ": the core that stored has not fenced before the barrier");
 }
 
+// Whether a plain load of the running core still counts: a transfer from the same bytes must not take its place.
+bool still_loading(const Record& record, const Access& now) {
+  for (const Access& read : record.read)
+    if (read.epoch == now.epoch && read.thread == current.thread && read.warp_time == now.warp_time) return true;
+  return false;
+}
+
 void check_width(Buffer& buffer, size_t offset, size_t size, Mode mode, uintptr_t pc) {
   if (offset % buffer.item == 0 && size % buffer.item == 0) return;
   Finding f = finding("width", mode, buffer.data + offset, size, pc);
@@ -97,7 +104,7 @@ void check_shadow(Buffer& buffer, size_t offset, size_t size, bool writes, bool 
     if (!writes && record.write.epoch < buffer.init_epoch) uninitialised(buffer, i, size, Mode::read, pc);
     check_order(buffer, i, record.write, true, writes, by_transfer, size, pc);
     if (!writes) {
-      remember_read(buffer, record, now);
+      if (!by_transfer || !still_loading(record, now)) remember_read(buffer, record, now);
     } else {
       for (const Access& read : record.read) check_order(buffer, i, read, false, writes, by_transfer, size, pc);
       record.write = now;
