@@ -59,12 +59,17 @@ def used(inputs: Arrays) -> tuple[str, ...]:
     return OPTIONAL[1:] if inputs["enable_topp"] else ("verify_tokens", "actual_candidate_len")
 
 
+def accepted(inputs: Arrays, outputs: Arrays) -> list[tuple[int, int]]:
+    """Drafts of each decoding slot that has some, and how many were accepted."""
+    return verify_rows.accepted(inputs, np.asarray(outputs["accept_num"]))
+
+
 @st.composite
 def samples(draw: st.DrawFn, *, min_slots: int = 0) -> Sample:
     drawn = draw(verify_rows.rows(min_slots=min_slots))
     rng = draw(edges.seeds())
     slots = len(drawn["stopped"])
-    mode = draw(st.sampled_from(["", "", "", "", "", "accept", "accept", "reject", "both"]))
+    mode = draw(st.sampled_from([*[""] * 8, "accept", "accept", "reject", "both"]))
     verified_by = draw(st.sampled_from(["listed", "listed", "listed", "sampled", "first", "sampled before first"]))
     inputs: dict[str, Any] = {name: drawn[source] for name, source in ARGUMENTS.items()}
     inputs["step_idx"] = np.where(drawn["step"] > 1000, INT64.max - 200, drawn["step"])

@@ -57,6 +57,11 @@ def used(strategy: int) -> tuple[str, ...]:
     return OF_CANDIDATES if strategy == TOP_P else ("target_tokens",)
 
 
+def accepted(inputs: Arrays, outputs: Arrays) -> list[tuple[int, int]]:
+    """Drafts of each decoding slot that has some, and how many were accepted."""
+    return verify_rows.accepted(inputs, np.asarray(outputs["step_output_len"]))
+
+
 @st.composite
 def samples(draw: st.DrawFn, *, min_slots: int = 0) -> Sample:
     drawn = draw(verify_rows.rows(min_slots=min_slots))
@@ -65,7 +70,7 @@ def samples(draw: st.DrawFn, *, min_slots: int = 0) -> Sample:
     if draw(st.booleans()):  # only what the strategy needs
         for name in {*OF_CANDIDATES, "target_tokens"} - {*used(strategy)}:
             del inputs[name]
-    mode = draw(st.sampled_from(["", "", "", "", "", "accept", "accept", "reject", "both"]))
+    mode = draw(st.sampled_from([*[""] * 8, "accept", "accept", "reject", "both"]))
     return Sample(
         {
             **inputs,

@@ -69,7 +69,8 @@ def rows(draw: st.DrawFn, *, min_slots: int = 0) -> dict[str, Any]:
     scores = np.where(rng.random(scores.shape) < 0.03, rng.choice(np.array(FLOATS, np.float32), scores.shape), scores)
     for b in np.flatnonzero(decode):
         drafts = tokens[b, 1 : n[b]]
-        count = (0, len(drafts), int(rng.integers(0, len(drafts) + 1)))[int(rng.integers(0, 3))]
+        some = int(rng.integers(0, len(drafts) + 1))
+        count = rng.choice((0, some, some, len(drafts), len(drafts)))
         rows_of_slot = slice(starts[b], starts[b + 1])
         parts = {"targets": targets[rows_of_slot], "ids": ids[rows_of_slot], "lens": lens[rows_of_slot]}
         accept(parts, drafts, count, window, rng)
@@ -129,6 +130,15 @@ def _marks(rng: np.random.Generator, scores: np.ndarray, starts: np.ndarray, cou
             with np.errstate(all="ignore"):
                 top_p[b] = np.cumsum(scores[row], dtype=np.float32)[rank]
     return top_p.astype(np.float32)
+
+
+def accepted(inputs: Arrays, emitted: np.ndarray) -> list[tuple[int, int]]:
+    """Drafts of each decoding slot that has some, and how many were accepted: the `emitted` tokens less the last, which
+    is the one behind the drafts, or an end."""
+    this = np.asarray(inputs["seq_lens_this_time"])
+    idle = (np.asarray(inputs["stop_flags"]) | inputs["is_block_step"])[: len(this)]
+    decodes = ~idle & (np.asarray(inputs["seq_lens_encoder"])[: len(this)] == 0)
+    return [(int(this[b]) - 1, max(0, int(emitted[b]) - 1)) for b in np.flatnonzero(decodes & (this > 1))]
 
 
 def faults(inputs: Arrays, live: np.ndarray, tokens: tuple[str, str], draw: st.DrawFn) -> list[Fault]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from opgold.harness import casefile, sequences
+from opgold.harness.acceptance import Acceptance
 from opgold.harness.backends.base import Backend
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding
@@ -27,12 +28,14 @@ SAVED = Path(".opgold") / "findings"
 
 @dataclass
 class OpResult:
-    """One op, or one kind of sequences, on one backend: which oracles looked, how many cases ran, and the findings."""
+    """One op, or one kind of sequences, on one backend: which oracles looked, how many cases ran, how often drafts were
+    accepted in generated ones, and the findings."""
 
     op: str
     regressions: int = 0
     generated: int = 0
     hostile: int = 0
+    accepted: Acceptance = field(default_factory=Acceptance)
     findings: list[Finding] = field(default_factory=list)
     oracles: Sequence[str] = tuple(GOLDEN | KERNEL)
 
@@ -46,6 +49,7 @@ class OpResult:
             "regressions": self.regressions,
             "generated": self.generated,
             "hostile": self.hostile,
+            "accepted": self.accepted.as_json() if self.accepted.slots else None,
             "findings": [finding.as_json() for finding in self.findings],
         }
 
@@ -84,7 +88,7 @@ def check_op(
         advance()
     if examples:
         outcome = search(op, backend, examples, seed, advance)
-        result.generated, result.hostile = outcome.executed, outcome.hostile
+        result.generated, result.hostile, result.accepted = outcome.executed, outcome.hostile, outcome.accepted
         if outcome.case is not None:
             result.findings += save(outcome.case, outcome.findings)
     return result
@@ -144,6 +148,7 @@ def check_sequences(
     if examples:
         outcome = sequences.part(name, "machine").search(backend, examples, seed, advance)
         result.generated = outcome.executed
+        result.accepted = getattr(outcome, "accepted", result.accepted)  # rounds simulate verification
         if outcome.script is not None:
             result.findings += save_sequence(outcome.script, outcome.findings)
     return result

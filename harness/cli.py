@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from opgold import __version__
-from opgold.harness import casefile, sequences
+from opgold.harness import backends, casefile, sequences
 from opgold.harness.backends.base import Backend, UnknownBackend
 from opgold.harness.locate import IncompleteOp
 from opgold.kernels.build import BuildError, MissingCompiler
 from opgold.reference import schema
+
+if TYPE_CHECKING:
+    from opgold.harness import session
 
 app = typer.Typer(
     help="Tests accelerator kernels of speculative decoding against NumPy golden models.",
@@ -47,6 +52,12 @@ USER_ERRORS = (
 
 Ops = Annotated[list[str] | None, typer.Argument(metavar="[OP]...", help="Ops; all of them if none is named.")]
 BackendName = Annotated[str, typer.Option("--backend", help="Where the kernels run.")]
+BackendNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--backend", help=f"Where the kernels run; may be repeated. {' and '.join(backends.DEFAULT)} if not given."
+    ),
+]
 
 
 def version(wanted: bool) -> None:
@@ -64,8 +75,6 @@ def root(
 
 def usable(name: str) -> Backend:
     """The backend of that name. Raises Unusable with the reason when this machine cannot run it."""
-    from opgold.harness import backends
-
     backend = backends.get(name)
     if reason := backend.unavailable():
         raise Unusable(f"backend {name} is not available here: {reason}")
@@ -98,7 +107,7 @@ Checked = Annotated[
 @app.command()
 def check(
     ops: Checked = None,
-    backend: BackendName = "cuda-emu",
+    backend: BackendNames = None,
     examples: Annotated[int, typer.Option(min=0, help="Generated cases of each op.")] = 200,
     seed: Annotated[int, typer.Option(help="Which cases are generated.")] = 0,
     case: Annotated[list[Path] | None, typer.Option(help="Run only this case file; may be repeated.")] = None,
@@ -106,7 +115,7 @@ def check(
     jobs: Annotated[int, typer.Option(min=1, help="Ops that the emulator runs at a time.")] = os.cpu_count() or 1,
 ) -> None:
     """Diff kernels against golden models, on regression cases and generated ones."""
-    from opgold.harness import check as engine, report
+    from opgold.harness import check as engine, report, session
 
     if case and ops:
         raise Unusable("--case runs the op that its file names; leave out the op")
@@ -115,46 +124,41 @@ def check(
     chosen = [] if case else checked(ops)
     for path in case or ():
         engine.read(path)
-    target = usable(backend)
+    targets = [usable(name) for name in dict.fromkeys(backend or backends.DEFAULT)]
+    nowhere = [op for op in chosen if not any(target.has(part) for target in targets for part in sequences.ops(op))]
+    if ops and nowhere:
+        raise Unusable(f"backend {' and '.join(t.name for t in targets)} does not have {', '.join(nowhere)}")
     if case:
-        results = engine.check_cases(case, target)
+        runs = session.check_files(case, targets)
     else:
-        parts = {op: sequences.ops(op) for op in chosen}
-        missing = [op for op in chosen if not any(map(target.has, parts[op]))]
-        if ops and missing:
-            raise Unusable(f"backend {backend} does not have {', '.join(missing)}")
-        results = []
-        console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-            present = [op for op in chosen if op not in missing]
-            total = sum(examples + len(engine.kept(op)) for op in present)
-            bar = progress.add_task("building kernels", total=total)
-            engine.prepare(
-                list(dict.fromkeys(part for op in present for part in parts[op] if target.has(part))), target
-            )
-
-            def advance(cases: int = 1) -> None:
-                progress.advance(bar, cases)
-
-            side_by_side = min(jobs, len(present)) if target.emulated else 1  # a device is used by one process
-            if side_by_side > 1:
-                progress.update(bar, description=f"{len(present)} ops, {side_by_side} at a time")
-                try:
-                    results = engine.check_side_by_side(present, backend, examples, seed, side_by_side, advance)
-                except engine.ProcessDied as error:
-                    typer.echo(f"error: {error}", err=True)
-                    raise typer.Exit(FINDINGS) from error
-            else:
-                for op in present:
-                    progress.update(bar, description=op)
-                    results.append(engine.check_named(op, target, examples, seed, advance))
-    executed = sum(result.executed for result in results)
-    code = FINDINGS if not executed or any(result.findings for result in results) else 0
-    report.show(Console(), results, backend, seed)
+        with _progress() as progress:
+            try:
+                runs = session.check_named(chosen, targets, examples, seed, jobs, progress)
+            except engine.ProcessDied as error:
+                typer.echo(f"error: {error}", err=True)
+                raise typer.Exit(FINDINGS) from error
+    idle = any(run.idle for run in runs) or not any(run.executed for run in runs)
+    code = FINDINGS if idle or any(run.findings for run in runs) else 0
+    report.show(Console(), runs, seed)
     if json_file:
-        json_file.write_text(json.dumps(report.as_json(results, backend, seed, code), indent=2) + "\n")
+        json_file.write_text(json.dumps(report.as_json(runs, seed, code), indent=2) + "\n")
     raise typer.Exit(code)
+
+
+@contextmanager
+def _progress() -> Iterator[session.Progress]:
+    """A bar on a terminal, nothing elsewhere."""
+    from opgold.harness import session
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
+        bar = shown.add_task("", total=None)
+        yield session.Progress(
+            begin=lambda total: shown.update(bar, total=total),
+            doing=lambda what: shown.update(bar, description=what),
+            advance=lambda cases: shown.advance(bar, cases),
+        )
 
 
 @app.command("list")

@@ -19,7 +19,7 @@ class Finding:
 
     `backend` is "golden" where the model itself is at fault. `index` is an element of `argument`, `slot` the batch slot
     that it belongs to and that slot's state, `variant` how the run was varied, `count` how many elements are concerned,
-    `cause` the place in the code, where it is known.
+    `cause` the place in the code, where it is known, `sides` what the golden model and each backend have there.
     """
 
     op: str
@@ -36,6 +36,7 @@ class Finding:
     case: str = "generated"
     saved: Path | None = None
     cause: str | None = None
+    sides: str | None = None
 
     def of_file(self, path: Path) -> Finding:
         """The same finding, pointing at the file of the case that shows it."""
@@ -65,6 +66,8 @@ class Finding:
         if self.expected is not None or self.got is not None:
             lines.append(f"  expected  {self.expected}")
             lines.append(f"  got       {self.got}")
+        if self.sides:
+            lines.append(f"  sides     {self.sides}")
         if self.variant:
             lines.append(f"  run       {self.variant}")
         if self.saved:
@@ -75,7 +78,7 @@ class Finding:
     @property
     def repeat(self) -> str:
         """The command that shows this finding again."""
-        backend = "" if self.backend in ("golden", "cuda-emu") else f" --backend {self.backend}"
+        backend = "" if self.backend == "golden" else f" --backend {self.backend}"
         return f"opgold check{backend} --case {_near(self.saved) if self.saved else 'FILE'}"
 
     def __str__(self) -> str:

@@ -1,12 +1,13 @@
 """pytest plugin: options, and parametrisation over ops, backends and regression cases.
 
 A test that takes `opgold_backend` and `opgold_case` runs once for each backend and regression case; one that takes
-`opgold_backend` and `opgold_op`, once for each backend and op; with `opgold_sequence`, for each kept sequence. A
-backend that cannot run here is skipped with its reason, and fails under `--opgold-require`.
+`opgold_backend` and `opgold_op`, once for each backend and op of its vendor; with `opgold_sequence`, for each kept
+sequence. A backend that cannot run here is skipped with its reason, and fails under `--opgold-require`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,10 @@ PROFILES = {"default": 50, "ci": 200, "nightly": 5000}
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("opgold")
     group.addoption(
-        "--opgold-backend", action="append", metavar="NAME", help="backend to test; may be repeated (default: cuda-emu)"
+        "--opgold-backend",
+        action="append",
+        metavar="NAME",
+        help="backend to test; may be repeated (default: cuda-emu and xpu-emu)",
     )
     group.addoption(
         "--opgold-require", action="store_true", help="a backend that is not available is an error, not a skip"
@@ -37,27 +41,34 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "opgold_backend" not in wanted:
         return
     from opgold.harness import backends, casefile
-    from opgold.reference import schema
 
-    names = metafunc.config.getoption("--opgold-backend") or ["cuda-emu"]
+    names = metafunc.config.getoption("--opgold-backend") or backends.DEFAULT
     for name in names:
         try:
             backends.get(name)
         except backends.UnknownBackend as error:
             raise pytest.UsageError(f"--opgold-backend: {error}") from error
-    metafunc.parametrize("opgold_backend", names, indirect=True)
     if "opgold_case" in wanted:
-        paths = [(op, path) for op in schema.ops() for path in casefile.regressions(op)]
-        metafunc.parametrize(
-            "opgold_case", [path for _, path in paths], ids=[f"{op}-{path.stem}" for op, path in paths], indirect=True
-        )
-    elif "opgold_sequence" in wanted:
+        cases = [(name, path) for name, op in _pairs(names) for path in casefile.regressions(op)]
+        ids = [f"{name}-{path.parent.name}-{path.stem}" for name, path in cases]
+        metafunc.parametrize(("opgold_backend", "opgold_case"), cases, ids=ids, indirect=True)
+    elif "opgold_op" in wanted:
+        metafunc.parametrize(("opgold_backend", "opgold_op"), _pairs(names), indirect=True)
+    else:
+        metafunc.parametrize("opgold_backend", names, indirect=True)
+    if "opgold_sequence" in wanted:
         from opgold.harness import sequences
 
         kept = [path for name in sequences.NAMES for path in sequences.saved(name)]
         metafunc.parametrize("opgold_sequence", kept, ids=[path.stem for path in kept], indirect=True)
-    elif "opgold_op" in wanted:
-        metafunc.parametrize("opgold_op", schema.ops(), indirect=True)
+
+
+def _pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Each backend with each op that its vendor has."""
+    from opgold.kernels.sources import vendor_of
+    from opgold.reference import schema
+
+    return [(name, op) for name in names for op in schema.ops() if vendor_of(name) in schema.load(op).vendors]
 
 
 @pytest.fixture
@@ -125,7 +136,7 @@ def opgold_seed(request: pytest.FixtureRequest) -> int:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Under `-n auto`, at most a few workers a device when a device backend is tested; else xdist's own choice."""
-    if all(name.endswith("-emu") for name in config.getoption("--opgold-backend") or ["cuda-emu"]):
+    if all(name.endswith("-emu") for name in config.getoption("--opgold-backend") or ()):
         return None
     from opgold.harness import devices
 

@@ -12,59 +12,89 @@ from rich.table import Table
 from opgold import __version__
 from opgold.harness.check import OpResult
 from opgold.harness.finding import Finding
-from opgold.harness.oracles import ALL
+from opgold.harness.oracles import ALL, GOLDEN
+from opgold.harness.session import Checked
 
 
-def table(results: Sequence[OpResult], backend: str, width: int) -> Table:
-    """Ops by oracles: a dot where an oracle is content, else its number of findings; blank where it does not look.
+def table(runs: Sequence[Checked], width: int) -> Table:
+    """Ops by oracles, in each cell a mark for each backend; one for an oracle that judges the golden model.
 
-    Where `width` columns do not hold the oracles' names side by side, they stand upright.
+    A mark is a dot where an oracle is content, else its number of findings; blank where it does not look. Where `width`
+    columns do not hold the oracles' names side by side, they stand upright.
     """
-    needed = max((len(result.op) for result in results), default=2) + 12 + sum(len(oracle) + 2 for oracle in ALL)
-    shown = Table(title=f"opgold check on {backend}", title_justify="left", header_style="bold", box=None)
+    ops = list(dict.fromkeys(result.op for run in runs for result in run.results))
+    wide = 2 * len(runs) - 1
+    needed = max((len(op) for op in ops), default=2) + 12 + sum(max(len(oracle), wide) + 2 for oracle in ALL)
+    names = ", ".join(run.backend for run in runs)
+    marks = " (marks in this order)" if len(runs) > 1 else ""
+    shown = Table(title=f"opgold check on {names}{marks}", title_justify="left", header_style="bold", box=None)
     shown.padding = (0, 0, 0, 1)
     shown.pad_edge = False
     shown.add_column("op", no_wrap=True)
     shown.add_column("cases", justify="right", no_wrap=True)
     for oracle in ALL:
         shown.add_column(oracle if needed <= width else "\n".join(oracle), justify="center", no_wrap=True, min_width=1)
-    for result in results:
+    for op in ops:
+        sides = [run.of(op) for run in runs]
+        counts = list(dict.fromkeys(side.executed for side in sides if side))
         cells = []
         for oracle in ALL:
-            count = sum(finding.oracle == oracle for finding in result.findings)
-            looked = result.executed and oracle in result.oracles
-            cells.append(f"[bold red]{count}[/]" if count else "[green]·[/]" if looked else " ")
-        shown.add_row(result.op, str(result.executed), *cells)
+            judges_golden = oracle in GOLDEN and len(sides) > 1
+            asked = [next(side for side in sides if side)] if judges_golden else sides
+            cells.append(" ".join(_mark(side, oracle) for side in asked))
+        shown.add_row(op, "/".join(map(str, counts)), *cells)
     return shown
 
 
-def show(console: Console, results: Sequence[OpResult], backend: str, seed: int) -> None:
+def _mark(result: OpResult | None, oracle: str) -> str:
+    if result is None:
+        return "-"
+    count = sum(finding.oracle == oracle for finding in result.findings)
+    looked = result.executed and oracle in result.oracles
+    return f"[bold red]{count}[/]" if count else "[green]·[/]" if looked else " "
+
+
+def show(console: Console, runs: Sequence[Checked], seed: int) -> None:
     """The table, what was executed, and every finding."""
-    console.print(table(results, backend, console.width))
-    findings = [finding for result in results for finding in result.findings]
-    regressions = sum(result.regressions for result in results)
-    generated = sum(result.generated for result in results)
-    hostile = sum(result.hostile for result in results)
+    console.print(table(runs, console.width))
+    findings = [finding for run in runs for finding in run.findings]
     kinds: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
         kinds.setdefault(finding.kind, []).append(finding)
     for alike in kinds.values():
         console.print()
-        show_finding(console, alike[-1])  # a generated case, if there is one: shrunk, so the shortest to read
-        others = dict.fromkeys(finding.case for finding in alike[:-1])
-        if others:
-            console.print(f"  also in   {_some(list(others))}", highlight=False, soft_wrap=True)
+        _show_kind(console, alike)
     console.print()
-    console.print(
-        f"executed {regressions + generated} cases: {regressions} regression, {generated} generated"
-        f" ({hostile} of them hostile), seed {seed}"
-    )
+    for run in runs:
+        regressions, generated, hostile = (
+            sum(getattr(result, name) for result in run.results) for name in ("regressions", "generated", "hostile")
+        )
+        console.print(
+            f"executed {regressions + generated} cases{f' on {run.backend}' if len(runs) > 1 else ''}: {regressions}"
+            f" regression, {generated} generated ({hostile} of them hostile), seed {seed}",
+            soft_wrap=True,
+        )
+        if run.missing:
+            console.print(f"not checked on {run.backend}, which lacks them: {', '.join(run.missing)}", soft_wrap=True)
+    for result in {result.op: result for run in reversed(runs) for result in run.results}.values():
+        if result.accepted.slots:
+            console.print(f"{result.op}: {result.accepted}", highlight=False, soft_wrap=True)
+    idle = [run.backend for run in runs if run.idle] or ([] if any(run.executed for run in runs) else [runs[0].backend])
     if findings:
         console.print(f"[bold red]{_count(len(findings), 'finding')} of {_count(len(kinds), 'kind')}[/]")
-    elif regressions + generated == 0:
-        console.print("[bold red]no case was executed[/]")
-    else:
+    if idle:
+        console.print(f"[bold red]no case was executed{' on ' + ', '.join(idle) if len(runs) > 1 else ''}[/]")
+    if not findings and not idle:
         console.print("[bold green]no findings[/]")
+
+
+def _show_kind(console: Console, alike: Sequence[Finding]) -> None:
+    shown = alike[-1]  # a generated case, if there is one: shrunk, so the shortest to read
+    compared = next((finding for finding in reversed(alike) if finding.sides), shown)
+    show_finding(console, compared)
+    others = dict.fromkeys(finding.case for finding in alike if finding is not compared)
+    if others:
+        console.print(f"  also in   {_some(list(others))}", highlight=False, soft_wrap=True)
 
 
 def _some(names: list[str], most: int = 5) -> str:
@@ -83,12 +113,11 @@ def show_finding(console: Console, finding: Finding) -> None:
         console.print(escape(line), highlight=False, soft_wrap=True)
 
 
-def as_json(results: Sequence[OpResult], backend: str, seed: int, code: int) -> dict[str, Any]:
+def as_json(runs: Sequence[Checked], seed: int, code: int) -> dict[str, Any]:
     return {
         "opgold": __version__,
-        "backend": backend,
         "seed": seed,
-        "executed": sum(result.executed for result in results),
+        "executed": sum(run.executed for run in runs),
         "exit": code,
-        "ops": [result.as_json() for result in results],
+        "backends": [run.as_json() for run in runs],
     }

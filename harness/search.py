@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,22 +13,25 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, strategies as st
 
 from opgold.cases.sample import Sample
+from opgold.harness.acceptance import Acceptance
 from opgold.harness.backends.base import Backend
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding
 from opgold.harness.locate import strategy
 from opgold.harness.oracles import judge
-from opgold.harness.runner import try_case
+from opgold.harness.runner import Trial, try_case
 
 SHRINK_SECONDS = 20.0  # after a finding; a kernel that hangs costs seconds a try
 
 
 @dataclass
 class Outcome:
-    """What a search did: how many cases it ran, how many of them hostile, and the smallest that has findings."""
+    """What a search did: how many cases it ran, how many of them hostile, which drafts the golden model accepted in
+    lawful ones, and the smallest case that has findings."""
 
     executed: int = 0
     hostile: int = 0
+    accepted: Acceptance = field(default_factory=Acceptance)
     findings: list[Finding] = field(default_factory=list)
     case: Case | None = None
 
@@ -75,6 +78,7 @@ def search(
         if outcome.case is None:
             outcome.executed += trial.executed
             outcome.hostile += trial.executed and trial.hostile
+            outcome.accepted.add(accepted(trial))
             advance()
         findings = list(judge(trial))
         if not findings:
@@ -91,6 +95,15 @@ def search(
     with contextlib.suppress(_Found, hypothesis.errors.Flaky, hypothesis.errors.FlakyFailure):
         hypothesis.seed(zlib.crc32(f"{op}:{seed}".encode()))(run)()
     return outcome
+
+
+def accepted(trial: Trial) -> Iterable[tuple[int, int]]:
+    """Drafts of each slot and how many the golden model accepted, if the op's strategy tells (`accepted`)."""
+    tell = getattr(strategy(trial.case.op), "accepted", None)
+    if tell is None or trial.hostile or not trial.golden.arrays:
+        return ()
+    pairs: Iterable[tuple[int, int]] = tell(trial.case.inputs, trial.golden.arrays)
+    return pairs
 
 
 def _size(case: Case) -> int:

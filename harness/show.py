@@ -78,7 +78,8 @@ def page(console: Console, signature: schema.Signature) -> None:
     console.print(shown)
     console.print()
     op = signature.op
-    files = [Path(inspect.getfile(signature.model)), build.source_of(op), Path(inspect.getfile(strategy(op)))]
+    kernels = [source for vendor in signature.vendors if (source := build.source_of(op, vendor)).exists()]
+    files = [Path(inspect.getfile(signature.model)), *kernels, Path(inspect.getfile(strategy(op)))]
     console.print("[bold]files[/]")
     for path in files:
         console.print(f"  {path}", highlight=False, markup=False, soft_wrap=True)

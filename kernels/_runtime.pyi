@@ -31,6 +31,10 @@ class Device:
         seed: int,
         step_limit: int,
         time_limit: float,
+        clusters: int,
+        cores: int,
+        copies: int,
+        barriers: int,
     ) -> str: ...
     def upload(self, source: np.ndarray) -> DeviceArray: ...
     def release(self, array: DeviceArray) -> None: ...

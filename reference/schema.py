@@ -28,9 +28,9 @@ import ml_dtypes
 import numpy as np
 
 if TYPE_CHECKING:  # an abstract dtype of jaxtyping is no type to a type checker
-    from jaxtyping import Float as Hidden
+    from jaxtyping import Float as Hidden, Shaped as HiddenOrIds
 
-    __all__ = ["Hidden"]
+    __all__ = ["Hidden", "HiddenOrIds"]
 else:
     from jaxtyping import AbstractDtype
 
@@ -38,6 +38,11 @@ else:
         """A hidden state's element type. One signature means one dtype by it."""
 
         dtypes = ("float32", "float16", "bfloat16")
+
+    class HiddenOrIds(AbstractDtype):
+        """The element type of packed rows that may be token ids, too."""
+
+        dtypes = (*Hidden.dtypes, "int64")
 
 
 class Direction(enum.Enum):
@@ -52,6 +57,8 @@ T = TypeVar("T")
 In = Annotated[T, Direction.IN]
 Out = Annotated[T, Direction.OUT]
 InOut = Annotated[T, Direction.INOUT]
+
+VENDORS = ("cuda", "xpu")  # whose kernels there are
 
 Scalar = bool | int | float
 Value = np.ndarray | Scalar | None
@@ -106,8 +113,9 @@ class Attribute:
 class Signature:
     """What a golden model declares.
 
-    Beside the model its module may hold `sizes()`, which chooses extents that no input binds, and `ULPS`, by how many
-    representable values a kernel's floating-point output may differ (0 where not named).
+    Beside the model its module may hold `sizes()`, which chooses extents that no input binds, `ULPS`, by how many
+    representable values a kernel's floating-point output may differ (0 where not named), and `VENDORS`, who have the op
+    (all where not named).
     """
 
     op: str
@@ -116,6 +124,7 @@ class Signature:
     attributes: tuple[Attribute, ...]
     sizes: Callable[..., dict[str, int]] | None
     ulps: Mapping[str, int]
+    vendors: tuple[str, ...]
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -275,7 +284,8 @@ def signature(model: Callable[..., None]) -> Signature:
         arguments.append(Argument(parameter.name, direction, family, dtypes, dims, optional))
     module = inspect.getmodule(model)
     sizes, ulps = getattr(module, "sizes", None), getattr(module, "ULPS", {})
-    return Signature(model.__name__, model, tuple(arguments), tuple(attributes), sizes, ulps)
+    vendors = getattr(module, "VENDORS", VENDORS)
+    return Signature(model.__name__, model, tuple(arguments), tuple(attributes), sizes, ulps, vendors)
 
 
 @cache

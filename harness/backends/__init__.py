@@ -8,9 +8,10 @@ from opgold.harness.backends.base import Backend, UnknownBackend
 from opgold.harness.backends.isolated import Isolated
 from opgold.harness.backends.native import Native
 
-__all__ = ["NAMES", "Backend", "Isolated", "Native", "UnknownBackend", "get"]
+__all__ = ["DEFAULT", "NAMES", "Backend", "Isolated", "Native", "UnknownBackend", "get"]
 
 NAMES = ("cuda-emu", "xpu-emu", "cuda", "xpu")
+DEFAULT = ("cuda-emu", "xpu-emu")  # what needs no device
 
 
 @cache

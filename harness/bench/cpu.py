@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from opgold.harness.bench import rounds
+from opgold.harness.bench import rounds, steps
 from opgold.harness.bench.row import Row, workloads
 from opgold.harness.case import Case
 from opgold.harness.runner import arguments
@@ -27,8 +27,8 @@ EMULATED = (
 
 
 def measure(ops: Sequence[str]) -> list[Row]:
-    """Golden models of the ops and, if these are all there are, the emulator and whole rounds."""
-    whole = [*emulated(), *rounds.measure()] if set(ops) >= set(schema.ops()) else []
+    """Golden models of the ops and, if these are all there are, the emulator, whole rounds and whole steps."""
+    whole = [*emulated(), *rounds.measure(), *steps.measure()] if set(ops) >= set(schema.ops()) else []
     return [*whole, *models(ops)]
 
 

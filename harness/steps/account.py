@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from opgold.harness.steps.request import BOUNDARY, FREE, Request
+from opgold.harness.steps import nucleus
+from opgold.harness.steps.nucleus import Nucleus
+from opgold.harness.steps.request import BOUNDARY, FREE, SHORTEST_HYBRID, Request
 from opgold.harness.steps.script import (
     STOP_TOKENS,
     STOPS,
@@ -37,9 +39,11 @@ class Share:
     cached: int = 0
     inputs: list[int] = field(default_factory=list)
     drafts: list[int] = field(default_factory=list)
+    modelled: int = 0  # of them by a draft model; the others come from the slot's own text
     reasoning: int = FREE  # in this step
     seeds: list[int] = field(default_factory=list)  # of its output rows
     seeds_before: list[int] = field(default_factory=list)
+    candidates: list[Nucleus] = field(default_factory=list)  # of its output rows, for top-p verification
     verified: list[int] = field(default_factory=list)
     cut: list[int] = field(default_factory=list)  # behind the first stop sequence
     emitted: list[int] = field(default_factory=list)
@@ -118,6 +122,8 @@ class Account:
             raise ScriptError(f"max_dec {step.max_dec}, expected 1 to {room}")
         if len(step.stops) > STOPS or not all(1 <= len(stop) <= STOP_TOKENS for stop in step.stops):
             raise ScriptError(f"stops: expected at most {STOPS} of 1 to {STOP_TOKENS} tokens")
+        if not 0 < step.top_p <= 1:
+            raise ScriptError(f"top_p {step.top_p}, expected above 0, to 1")
         seed = step.seed if step.seed >= 0 else 1_000_003 * (step.slot + 1) % script.max_infer_seed
         if seed >= script.max_infer_seed:
             raise ScriptError(f"seed {seed}, expected below {script.max_infer_seed}")
@@ -127,8 +133,12 @@ class Account:
         for slot, turn in turns.items():
             if not 0 <= slot < self.script.slots:
                 raise ScriptError(f"slot {slot}, expected one of {self.script.slots}")
-            if min(turn.right, turn.wrong) < 0 or turn.right + turn.wrong > self.script.drafts:
+            if min(turn.right, turn.wrong) < 0 or turn.drafts > self.script.drafts:
                 raise ScriptError(f"slot {slot} has {turn}, expected at most {self.script.drafts} drafts")
+            if not all(0 <= place < turn.drafts for place in turn.second):
+                raise ScriptError(f"slot {slot}: second {list(turn.second)}, expected places of {turn.drafts} drafts")
+            if not 0 <= turn.uniform <= 1:
+                raise ScriptError(f"slot {slot}: uniform {turn.uniform}, expected 0 to 1")
         shares = {slot: self._share(slot, turns.get(slot, Turn())) for slot in sorted(self.requests)}
         for slot in shares:
             if self.requests[slot].ended:
@@ -141,7 +151,7 @@ class Account:
         if request.blocked:
             share.state = "blocked"
         elif request.decodes:
-            share.drafts = self._drafts(request, turn)
+            self._draft(share)
             share.inputs = [share.history[-1], *share.drafts]
         else:
             share.inputs = request.run_chunk()
@@ -161,28 +171,52 @@ class Account:
 
     def _emit(self, share: Share) -> None:
         """What comes of the step by and by."""
-        request = share.request
-        share.verified = self._verified(request, share.drafts if request.reasoning != BOUNDARY else [])
+        request, sampled = share.request, self.script.verify == "top_p"
+        drafts = share.drafts if request.reasoning != BOUNDARY else []
+        share.verified = self._sampled(share, drafts) if sampled else self._verified(request, drafts)
         share.cut = next(
             ([*share.verified[:i], END_IDS[0]] for i in range(len(share.verified)) if _stops(request, share, i)),
             share.verified,
         )
-        for _ in share.verified:
-            if request.emit():
+        for token in share.verified:
+            if request.emit(token if sampled else None):
                 break
         share.emitted = request.emitted[len(share.history) :]
 
-    def _drafts(self, request: Request, turn: Turn) -> list[int]:
-        if self.script.method == "naive" or (self.script.method == "mtp" and request.resumed):
-            return []
-        if self.script.method == "ngram":
-            wanted = min(self.script.drafts, request.insert.max_dec - len(request.emitted) - 1)
-            return request.found(wanted, self.script.layout)
+    def _draft(self, share: Share) -> None:
+        """The drafts that the step verifies, and how many of them a draft model made."""
+        request, script = share.request, self.script
+        if script.method in ("mtp", "hybrid") and not request.resumed:
+            share.drafts = self._model_drafts(request, share.turn)
+            share.modelled = len(share.drafts)
+        if script.method in ("ngram", "hybrid"):
+            shortest = SHORTEST_HYBRID if script.method == "hybrid" else 1
+            share.drafts += request.found(script.drafts - share.modelled, script.layout, shortest)
+
+    def _model_drafts(self, request: Request, turn: Turn) -> list[int]:
         drafts: list[int] = []
-        for number in range(turn.right + turn.wrong):
+        for number in range(turn.drafts):
             token = request.says(drafts)
-            drafts.append(token if number < turn.right else (token + 1) % VOCABULARY)
+            wrong = request.chooses(drafts)[1] if number in turn.second else (token + 1) % VOCABULARY
+            drafts.append(token if number < turn.right and number not in turn.second else wrong)
         return drafts
+
+    def _sampled(self, share: Share, drafts: list[int]) -> list[int]:
+        """The drafts that are candidates of their rows, and one drawn behind them; up to an end or the limit. What
+        comes hangs on what was drafted."""
+        request, script, turn = share.request, self.script, share.turn
+        top_p, room = request.insert.top_p, request.insert.max_dec - len(request.emitted)
+        share.candidates = [
+            nucleus.nucleus(request.ranking(share.drafts[:place]), top_p, script.candidates)
+            for place in range(share.rows)
+        ]
+        count = nucleus.accepted(drafts, share.candidates, script.window)
+        tokens = [*drafts[:count], share.candidates[count].draw(turn.uniform, top_p)][:room]
+        ends = [place for place, token in enumerate(tokens) if token in END_IDS]
+        tokens = tokens[: ends[0] + 1] if ends else tokens
+        if len(tokens) == room and tokens[-1] not in END_IDS:
+            tokens[-1] = END_IDS[0]
+        return tokens
 
     def _verified(self, request: Request, drafts: list[int]) -> list[int]:
         """The model's tokens as far as the drafts are right, and the one behind; up to an end or the limit, where

@@ -30,12 +30,17 @@ class Buffers:
         self.blocked, self.paused = np.zeros((2, slots), bool)
         self.prompts = np.full((slots, columns), -1, np.int64)
         self.history = np.full((slots, columns), -1, np.int64)
+        self.emitted = np.full((slots, columns), -1, np.int64)  # history again, without prompts, for the hybrid
+        self.written_num, self.written_dec = np.zeros((2, slots), np.int32)
         self.prompt_lens = np.zeros(slots, np.int64)
         self.stops = np.full((slots, STOPS, STOP_TOKENS), -1, np.int64)
         self.stops_len = np.zeros((slots, STOPS), np.int32)
         self.think, self.reply = np.full((2, slots), -1, np.int32)
         self.limit_status, self.reasoning = np.zeros((2, slots), np.int32)
         self.seeds = np.zeros(slots, np.int64)
+        self.rollback, self.draft_nums = np.zeros((2, slots), np.int32)  # as the older update leaves them
+        self.draft_nums[:] = script.drafts
+        self.top_p, self.uniforms = np.zeros((2, slots), np.float32)
         self.end_ids = np.array(END_IDS, np.int64)
         self.running, self.not_need_stop = np.zeros((2, 1), bool)
         # what a blocked slot had, and the cache blocks of each slot
@@ -46,6 +51,7 @@ class Buffers:
         self.packed: dict[str, np.ndarray] = {}
         self.logits = np.zeros((0, VOCABULARY), np.float32)
         self.targets = np.zeros(0, np.int64)
+        self.listed: dict[str, np.ndarray] = {}  # candidates of the output rows
         self._cache = np.full((slots, columns), -1, np.int64)  # what the model has run, by position
         self._spare = 0
 
@@ -56,12 +62,13 @@ class Buffers:
         insert = request.insert
         slot, length = insert.slot, len(insert.prompt)
         self.history[slot], self.history[slot, :length] = -1, insert.prompt
+        self.emitted[slot] = -1
         self.prompt_lens[slot], self.reasoning[slot] = length, 0
         self.max_dec[slot], self.min_dec[slot] = insert.max_dec, insert.min_dec
         self.stops[slot], self.stops_len[slot] = -1, 0
         for number, stop in enumerate(insert.stops):
             self.stops[slot, number, : len(stop)], self.stops_len[slot, number] = stop, len(stop)
-        self.seeds[slot] = request.seed
+        self.seeds[slot], self.top_p[slot] = request.seed, insert.top_p
         self.grant(slot)
 
     def chunk(self, share: Share) -> None:
@@ -80,6 +87,15 @@ class Buffers:
         if share.state == "chunk" and self.stop[share.slot]:
             self.accept_num[share.slot] = 0
             self.retire(share.slot)
+
+    def finish(self) -> None:
+        """The older update counts no tokens and stops no slot: that is done before it, as verification once did."""
+        self.step[:] = self.counted
+        for slot in np.flatnonzero(~self.stop & (self.accept_num > 0)):
+            last = self.accepted[slot, self.accept_num[slot] - 1 :]
+            if self.step[slot] >= self.max_dec[slot] and last[0] not in END_IDS:
+                last[0] = END_IDS[0]
+            self.stop[slot] = last[0] in END_IDS
 
     def preempt(self, step: Preempt) -> None:
         self.stop[step.slot], self.blocked[step.slot] = True, False
@@ -108,9 +124,10 @@ class Buffers:
 
     def draft(self, share: Share) -> None:
         """A draft model's tokens come behind the one that the update left in column 0."""
+        self.uniforms[share.slot] = share.turn.uniform
         if share.state == "decode" and self.script.method != "ngram":
-            self.tokens[share.slot, 1 : share.rows] = share.drafts
-            self.this[share.slot] = share.rows
+            self.tokens[share.slot, 1 : 1 + share.modelled] = share.drafts[: share.modelled]
+            self.this[share.slot] = 1 + share.modelled
 
     def run(self) -> None:
         """The model runs the packed tokens behind those that it has cached: logits of every output row, in every other

@@ -9,10 +9,8 @@ import numpy as np
 from opgold.harness.calls import Violation
 from opgold.harness.steps.account import Share
 from opgold.harness.steps.request import FIRST_ANSWER, Request
-from opgold.harness.steps.toy import END_IDS, NEVER
+from opgold.harness.steps.toy import END_IDS, NEVER, SUPPRESSED
 from opgold.harness.steps.world import World
-
-SUPPRESSED = -1e10
 
 
 def after_recover(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
@@ -111,9 +109,20 @@ def _rows(world: World, shares: Iterable[Share]) -> Iterator[tuple[Share, int, i
             yield share, int(world.packed["cu_seqlens_q_output"][share.slot]), place
 
 
+def after_candidates(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
+    """Each row lists the tokens that the model would say, the likeliest first."""
+    for share, first, place in _rows(world, shares):
+        ids, length = share.candidates[place]
+        listed, count = (world.listed[name][first + place] for name in ("verify_tokens", "actual_candidate_lens"))
+        if (ids, length) != (listed.tolist(), count):
+            rule = f"row {place} lists its likeliest tokens"
+            yield Violation(rule, share, "verify_tokens", (ids, length), (listed.tolist(), int(count)))
+
+
 def after_verify(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
-    """Plain decoding's own tokens, as far as the drafts are right, and one more."""
-    yield from _accepted(world, shares, "verified", "the model's tokens as far as drafts are right, and one more")
+    """Plain decoding's own tokens, as far as the drafts are right, and one more; of top-p, drafts as far as they are
+    candidates, and one candidate more."""
+    yield from _accepted(world, shares, "verified", "the tokens as far as drafts may stand, and one more")
 
 
 def after_cut(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
@@ -137,8 +146,41 @@ def after_update(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
     for share in shares:
         yield from _state(world, share.request, share)
     running = any(share.runs_on for share in shares)
-    if bool(world.running[0]) != running:
+    if world.script.update == "unified" and bool(world.running[0]) != running:
         yield Violation("the flag tells whether a slot runs on", None, "has_running_seqs", running, not running)
+
+
+def after_legacy_update(world: World, shares: list[Share]) -> Iterator[Violation]:
+    """What was emitted is what plain decoding emits; it is cached, and the other tokens that ran are rolled back. A
+    slot that ends rolls nothing back, and its cached length stays."""
+    yield from _accepted(world, shares, "emitted", "what plain decoding emits")
+    for share in shares:
+        if share.state == "blocked":
+            continue
+        decodes, ended = share.state == "decode", share.request.ended
+        cached = share.cached if decodes and ended else share.request.cached
+        rollback = share.rows - len(share.emitted) if decodes and not ended else 0
+        for name, wanted, got in (
+            ("seq_lens_decoder", cached, int(world.dec[share.slot])),
+            ("mask_rollback", rollback, int(world.rollback[share.slot])),
+            ("draft_tokens", share.emitted[-1], int(world.tokens[share.slot, 0])),
+        ):
+            if wanted != got:
+                yield Violation("what is emitted is cached, the rest rolled back", share, name, wanted, got)
+    running = any(share.runs_on or share.state == "blocked" for share in shares)
+    if bool(world.not_need_stop[0]) != running:
+        yield Violation("the flag tells whether a slot runs on or waits", None, "not_need_stop", running, not running)
+
+
+def after_write(world: World, shares: Iterable[Share]) -> Iterator[Violation]:
+    """History without prompts holds what every slot has emitted that runs on or waits."""
+    for share in shares:
+        emitted = share.request.emitted
+        row = [*[-1] * world.script.layout, *emitted]
+        row += [-1] * (world.script.max_len - len(row))
+        got = world.emitted[share.slot].tolist()
+        if not share.request.ended and row != got:
+            yield Violation("history holds the tokens emitted so far", share, "pre_ids", row, got)
 
 
 def after_schedule(world: World, shares: Iterable[Share], requests: Iterable[Request]) -> Iterator[Violation]:
@@ -177,15 +219,16 @@ def kept(world: World, requests: Iterable[Request]) -> Iterator[Violation]:
 
 def _state(world: World, request: Request, share: object) -> Iterator[Violation]:
     """History, counts, flags and the next input are those of what the request has emitted so far."""
-    slot, emitted = request.insert.slot, request.emitted
+    slot, emitted, cached = request.insert.slot, request.emitted, 0 if request.waits else request.cached
     row = [*request.insert.prompt, *[-1] * world.script.layout, *emitted]
     row += [-1] * (world.script.max_len - len(row))
+    left = request.ended and world.script.update == "legacy"  # its history and cached length stay as they were
     for name, wanted, got in (
-        ("token_ids_all", row, world.history[slot].tolist()),
+        ("token_ids_all", row, row if left else world.history[slot].tolist()),
         ("step_idx", len(emitted), int(world.step[slot])),
         ("stop_flags", request.ended or request.waits, bool(world.stop[slot])),
         ("seq_lens_encoder", 0, int(world.enc[slot])),
-        ("seq_lens_decoder", 0 if request.waits else request.cached, int(world.dec[slot])),
+        ("seq_lens_decoder", cached, cached if left else int(world.dec[slot])),
         ("step_input_ids", emitted[-1], int(world.tokens[slot, 0])),
     ):
         if wanted != got:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 
 from opgold.harness import steps
+from opgold.harness.acceptance import Acceptance
 from opgold.harness.backends.base import Backend
 from opgold.harness.finding import Finding
 from opgold.harness.smallest import smallest
 from opgold.harness.steps.account import Account
+from opgold.harness.steps.nucleus import reached
 from opgold.harness.steps.play import play
 from opgold.harness.steps.script import (
     GPU_SEEDS,
@@ -19,6 +20,7 @@ from opgold.harness.steps.script import (
     METHODS,
     STOP_TOKENS,
     STOPS,
+    UPDATES,
     XPU_SEEDS,
     AnyStep,
     Block,
@@ -40,20 +42,20 @@ TEXT = (*WORDS, LINE_BREAK, THINK_END)
 
 @dataclass
 class Outcome:
-    """What a search did: chains with a step, steps and calls compared in them, how often a slot with drafts emitted so
-    many tokens, and a chain that has findings."""
+    """What a search did: chains with a step, steps and calls compared in them, how many of their drafts slots emitted,
+    and a chain that has findings."""
 
     executed: int = 0
     rounds: int = 0
     compared: int = 0
-    emitted: Counter[int] = field(default_factory=Counter)
+    accepted: Acceptance = field(default_factory=Acceptance)
     findings: list[Finding] = field(default_factory=list)
     script: Script | None = None
 
 
 def script_of(rng: Random) -> Script:
     """A whole chain: requests enter free slots, and right and wrong drafts mix in every step."""
-    method: Method = rng.choice(METHODS)
+    method: Method = rng.choice((*METHODS, "mtp", "hybrid"))
     drafts = 0 if method == "naive" else rng.randint(1, 4)
     script = Script(
         method,
@@ -63,6 +65,10 @@ def script_of(rng: Random) -> Script:
         increment=rng.choice((0, 0, 4, 4 * drafts + 5)),
         max_infer_seed=rng.choice((GPU_SEEDS, XPU_SEEDS)),
         hit_at_limit=rng.random() < 0.5,
+        verify="target_match" if method == "naive" else rng.choice(("top_p", "top_p", "target_match", "greedy")),
+        candidates=rng.choice((1, 2, 3, 4, 6)),
+        window=rng.choice((0, 1, 2)),
+        update=rng.choice(UPDATES),
     )
     account = Account(script)
     taken: list[AnyStep] = []
@@ -76,8 +82,7 @@ def script_of(rng: Random) -> Script:
         for slot in set(range(script.slots)) - set(held):
             if rng.random() < 0.5 or not (held or news):
                 news.append(_insert(rng, script, slot))
-        decoding = held if method == "mtp" else []
-        turns = {slot: _turn(rng, drafts) for slot in decoding}
+        turns = {slot: _turn(rng, script, account.requests[slot].insert.top_p) for slot in held}
         news.append(Step({slot: turn for slot, turn in turns.items() if turn != Turn()}))
         for step in news:
             account.take(step)
@@ -96,19 +101,36 @@ def _waits(rng: Random, account: Account) -> list[AnyStep]:
     return steps
 
 
-def _turn(rng: Random, drafts: int) -> Turn:
-    """Often all right, else right up to one of them; now and then fewer."""
-    count = rng.choice((drafts, drafts, rng.randint(0, drafts)))
-    right = rng.choice((count, rng.randint(0, count)))
-    return Turn(right, count - right)
+def _turn(rng: Random, script: Script, top_p: float) -> Turn:
+    """Often all right, else right up to one of them; now and then fewer. For top-p any of them may be the model's
+    second choice, and the first one mostly is where nothing but a window lets drafts pass."""
+    drafts = {"mtp": script.drafts, "hybrid": rng.randint(0, (script.drafts + 1) // 2)}.get(script.method, 0)
+    count = rng.choice((drafts, drafts, drafts, rng.randint(0, drafts)))
+    right = rng.choice((count, count, rng.randint(0, count)))
+    if script.verify != "top_p":
+        return Turn(right, count - right)
+    anywhere = tuple(place for place in range(count) if rng.random() < 0.3)
+    window = 1 > top_p > reached(script.candidates)
+    second = rng.choice(((0,), (0,), (0,), anywhere) if window else ((), anywhere))[:count]
+    return Turn(right, count - right, second=second, uniform=rng.randint(0, 16) / 16)
+
+
+def _said(text: list[int], more: int) -> list[int]:
+    """A text and `more` tokens that the model says behind it."""
+    said = list(text)
+    for _ in range(more):
+        said.append(choices(said)[0])
+    return said
 
 
 def _insert(rng: Random, script: Script, slot: int) -> Insert:
-    """A request; stop sequences are of what it would say, so that they strike."""
-    prompt = tuple(rng.choice(TEXT) for _ in range(rng.randint(1, 8)))
-    said = list(prompt)
-    for _ in range(12):
-        said.append(choices(said)[0])
+    """A request. Many prompts hold what the model will say, so that right drafts are found in them; stop sequences are
+    of that, too, so that they strike."""
+    words = [rng.choice(TEXT) for _ in range(rng.randint(1, 8))]
+    if rng.random() < (0.8 if script.method in ("ngram", "hybrid") else 0.2):
+        words = [*_said(words, 16), *words[-2:]]
+    prompt, said = tuple(words), _said(words, 12)
+    beyond = reached(script.candidates + 1)  # what the candidates do not reach
     stops = []
     for _ in range(rng.choice((0, 0, 1, STOPS))):
         start = rng.randrange(len(prompt), len(said))
@@ -119,9 +141,10 @@ def _insert(rng: Random, script: Script, slot: int) -> Insert:
         max_dec=rng.choice((32, 32, 32, 32, 1, 2, 5, 11)),
         min_dec=rng.choice((0, 6, 30)),
         stops=tuple(stops),
-        think=rng.choice((-1, -1, -1, -1, -1, -1, 0, 1, 3, 6)),
-        reply=rng.choice((-1, -1, -1, -1, 0, 2, 5)),
+        think=rng.choice((*[-1] * 10, 0, 1, 3, 6)),
+        reply=rng.choice((*[-1] * 8, 0, 2, 5)),
         seed=rng.choice((-1, script.max_infer_seed - 1 - 4096 * slot)),
+        top_p=rng.choice((0.5, 0.75, 0.75, 0.9, 1.0, *[beyond] * 2)) if script.verify == "top_p" else Insert.top_p,
         chunk=rng.choice((0, 0, rng.randint(1, len(prompt)))),
     )
 
@@ -145,7 +168,7 @@ def search(
         advance()
         outcome.rounds += played.rounds
         outcome.compared += played.compared
-        outcome.emitted += played.emitted
+        outcome.accepted += played.accepted
         if played.findings:
             outcome.script, outcome.findings = script, played.findings
             break

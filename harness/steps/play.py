@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from opgold.harness.acceptance import Acceptance
 from opgold.harness.backends.base import Backend
 from opgold.harness.calls import Calls, Found, Violation
 from opgold.harness.finding import Finding
@@ -22,12 +22,12 @@ from opgold.reference.schema import Signature, load
 
 @dataclass
 class Played:
-    """What came of a chain: steps of the target played to their end, calls that were compared, how often a decoding
-    slot with drafts emitted so many tokens in a step, findings of the last step."""
+    """What came of a chain: steps of the target played to their end, calls that were compared, how many of their drafts
+    slots emitted in a step, findings of the last step."""
 
     rounds: int = 0
     compared: int = 0
-    emitted: Counter[int] = field(default_factory=Counter)
+    accepted: Acceptance = field(default_factory=Acceptance)
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -79,7 +79,7 @@ class Player:
         self._call(world.recover(), shares, lambda: invariants.after_recover(world, of))
         for share in of:
             world.draft(share)
-        if method == "ngram":
+        if method in ("ngram", "hybrid"):
             self._call(world.match(), shares, lambda: invariants.after_match(world, of))
         world.packed = self._call(world.pack(), shares)
         self._calls.hold("speculate_pre_process", invariants.after_pack(world, of))
@@ -91,10 +91,20 @@ class Player:
         penalised = world.logits.copy()
         self._call(world.reason(), shares, lambda: invariants.after_reason(world, of, penalised))
         world.sample()
+        if self.script.verify == "top_p":
+            world.listed = self._call(world.candidates(), shares)
+            self._calls.hold("top_p_candidates", invariants.after_candidates(world, of))
         self._call(world.verify(), shares, lambda: invariants.after_verify(world, of))
         self._call(world.cut(), shares, lambda: invariants.after_cut(world, of))
         self._call(world.limit(), shares, lambda: invariants.after_limit(world, of))
-        self._call(world.update(), shares, lambda: invariants.after_update(world, of))
+        history = world.update
+        if self.script.update == "legacy":
+            world.finish()
+            self._call(world.legacy_update(), shares, lambda: invariants.after_legacy_update(world, of))
+            history = world.write
+        self._call(history(), shares, lambda: invariants.after_update(world, of))
+        if method == "hybrid":
+            self._call(world.write_emitted(), shares, lambda: invariants.after_write(world, of))
         for share in of:
             world.take_back(share)
         kept = self.account.requests.values()
@@ -103,7 +113,7 @@ class Player:
             if share.slot not in self.account.requests:
                 world.retire(share.slot)
             if share.drafts:
-                self.played.emitted[len(share.emitted)] += 1
+                self.played.accepted.add([(len(share.drafts), len(share.emitted) - 1)])
         self.played.rounds += 1
 
     def _block(self, step: Block) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from opgold.harness.steps.script import Insert
-from opgold.harness.steps.toy import END_IDS, INJECTED, THINK_END, choices
+from opgold.harness.steps.toy import END_IDS, INJECTED, NEVER, THINK_END, VOCABULARY, choices
 
-LONGEST_NGRAM = 3
+LONGEST_NGRAM, SHORTEST_HYBRID = 3, 2  # tokens of an end that n-gram drafting looks for; of the hybrid, at least
 FREE, BOUNDARY, FIRST_ANSWER, ANSWERED = range(4)  # how far a request's reasoning has come
 
 
@@ -67,20 +67,38 @@ class Request:
     def says(self, drafts: Iterable[int] = ()) -> int:
         """The model's next token behind the prompt as far as it ran, what was emitted, and `drafts`."""
         ahead = list(drafts)
-        first, second = choices([*self.insert.prompt[: self.ran], *self.emitted, *ahead])
-        early = len(self.emitted) + len(ahead) < self.insert.min_dec
-        return second if early and first in END_IDS else first
+        first, second = self.chooses(ahead)
+        return second if self._early(ahead) and first in END_IDS else first
+
+    def chooses(self, ahead: list[int]) -> tuple[int, int]:
+        """The model's first and second choice, whether it may end or not."""
+        return choices([*self.insert.prompt[: self.ran], *self.emitted, *ahead])
+
+    def ranking(self, ahead: list[int]) -> list[int]:
+        """All tokens that may come behind `ahead`, the likeliest first: the model's choices, then those emitted least,
+        then the lower ones."""
+        banned = set(END_IDS) if self._early(ahead) else set()
+        if self.reasoning == FIRST_ANSWER and not ahead:
+            banned.add(NEVER)
+        chosen = dict(zip(reversed(self.chooses(ahead)), (1, 2), strict=True))
+        order = {token: (-chosen.get(token, 0), self.emitted.count(token), token) for token in range(VOCABULARY)}
+        return sorted(set(order) - banned, key=lambda token: order[token])
+
+    def _early(self, ahead: list[int]) -> bool:
+        """Whether the token behind `ahead` must not end the request."""
+        return len(self.emitted) + len(ahead) < self.insert.min_dec
 
     def stops_behind(self, ahead: list[int]) -> bool:
         """Whether what was emitted, with `ahead` behind it, ends with a stop sequence."""
         text = [*self.emitted, *ahead]
         return any(tuple(text[-len(stop) :]) == stop for stop in self.insert.stops)
 
-    def emit(self) -> bool:
-        """Decode one token, and tell whether nothing can follow it in the same step: it is not the model's own, or the
-        last."""
-        token = END_IDS[0] if self.stops_behind([]) else self.says()
-        replaced = token != self.says()
+    def emit(self, sampled: int | None = None) -> bool:
+        """Decode one token, the model's own if it was not `sampled`, and tell whether nothing can follow it in the same
+        step: another was put in its place, or it is the last."""
+        said = self.says() if sampled is None else sampled
+        token = END_IDS[0] if self.stops_behind([]) else said
+        replaced = token != said
         limited = self._limit(token)
         if limited is not None:
             token, replaced = limited, True
@@ -130,10 +148,12 @@ class Request:
         elif THINK_END not in tail:
             self.reasoning = ANSWERED
 
-    def found(self, wanted: int, layout: int) -> list[int]:
-        """Drafts from the request's own text: what followed the leftmost place of its longest end that was there."""
+    def found(self, wanted: int, layout: int, shortest: int = 1) -> list[int]:
+        """At most `wanted` drafts from the request's own text: what followed the leftmost place of its longest end, of
+        `shortest` tokens or more, that was there."""
+        wanted = min(wanted, self.insert.max_dec - len(self.emitted) - 1)
         text = self.emitted[: len(self.emitted) - layout]
-        for size in range(min(LONGEST_NGRAM, len(self.emitted)), 0, -1):
+        for size in range(min(LONGEST_NGRAM, len(self.emitted)), shortest - 1, -1):
             end = self.emitted[-size:]
             for part in (list(self.insert.prompt), text):
                 for start in range(len(part) - size):

@@ -22,9 +22,10 @@ from opgold.harness.stepfields import (
 from opgold.harness.steps.account import Account
 from opgold.harness.steps.script import KINDS, AnyStep, Block, Insert, Preempt, Resume, Script, Step, Turn, kind
 
-NUMBERS = ("drafts", "slots", "layout", "increment", "max_infer_seed", "max_len")
-HEADER = ("method", *NUMBERS, "hit_at_limit")
-LISTS = {"prompt", "stops", "emits", "seeds"}  # of steps
+NUMBERS = ("drafts", "slots", "layout", "increment", "max_infer_seed", "max_len", "candidates", "window")
+HEADER = ("method", *NUMBERS, "hit_at_limit", "verify", "update")
+LISTS = {"prompt", "stops", "emits", "seeds", "second"}  # of steps
+FRACTIONS = {"top_p", "uniform"}
 KEYS = {"sequence", "why", "steps", *HEADER}
 
 
@@ -65,7 +66,7 @@ def _step(number: int, given: Any) -> AnyStep:
 def _turn(where: str, content: Any) -> Turn:
     fields = fields_of(where, Turn, content)
     for key, value in fields.items():
-        fields[key] = (_tokens if key in LISTS else integer)(f"{where}: {key}", value)
+        fields[key] = (_tokens if key in LISTS else _number if key in FRACTIONS else integer)(f"{where}: {key}", value)
     return Turn(**fields)
 
 
@@ -78,8 +79,14 @@ def _insert(where: str, content: Any) -> Insert:
         elif key == "stops":
             fields[key] = tuple(_tokens(at, stop) for stop in _list(at, value))
         else:
-            fields[key] = integer(at, value)
+            fields[key] = (_number if key in FRACTIONS else integer)(at, value)
     return Insert(**fields)
+
+
+def _number(where: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{where}: {value!r}, expected a number")
+    return float(value)
 
 
 def _tokens(where: str, value: Any) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from opgold.harness.steps.account import Account
 from opgold.harness.steps.script import AnyStep, Block, Insert, Resume, Script, ScriptError, Step, Turn
 
+CHOICES = ("increment", "max_infer_seed", "hit_at_limit", "verify", "candidates", "window", "update")
 Given = TypeVar("Given", Turn, Insert, Script)
 
 
@@ -35,7 +36,7 @@ def _candidates(script: Script) -> Iterator[Script]:
     for number, step in enumerate(steps):
         for easier in _easier(step):
             yield replace(script, steps=(*steps[:number], easier, *steps[number + 1 :]))
-    yield from _with_defaults(script, ("increment", "max_infer_seed", "hit_at_limit"))
+    yield from _with_defaults(script, CHOICES)
     if script.layout:
         yield replace(script, layout=0)
     for slots in range(1, script.slots):
@@ -57,14 +58,14 @@ def _easier(step: AnyStep) -> Iterator[AnyStep]:
     if isinstance(step, Step):
         for slot, turn in step.turns.items():
             yield Step({s: t for s, t in step.turns.items() if s != slot})
-            for easier in _with_defaults(turn, ("right", "wrong", "emits", "seeds")):
+            for easier in _with_defaults(turn, ("right", "wrong", "emits", "seeds", "second", "uniform")):
                 yield Step({**step.turns, slot: easier})
             if turn.right > 1:
                 yield Step({**step.turns, slot: replace(turn, right=turn.right - 1)})
             if turn.wrong > 1:
                 yield Step({**step.turns, slot: replace(turn, wrong=turn.wrong - 1)})
     elif isinstance(step, Insert):
-        yield from _with_defaults(step, ("max_dec", "min_dec", "stops", "think", "reply", "seed", "chunk"))
+        yield from _with_defaults(step, ("max_dec", "min_dec", "stops", "think", "reply", "seed", "chunk", "top_p"))
         for start in range(len(step.prompt) - 1, 0, -1):
             yield replace(step, prompt=step.prompt[start:], chunk=min(step.chunk, len(step.prompt) - start))
         if len(step.stops) > 1:

@@ -14,6 +14,9 @@ NEVER = 17  # the model never says it
 INJECTED = (LINE_BREAK, THINK_END, LINE_BREAK, LINE_BREAK)  # ends a thought that is too long
 
 
+SUPPRESSED = -1e10  # the logit of a token that must not come
+
+
 def _tables() -> tuple[np.ndarray, np.ndarray]:
     """Mostly words; now and then an end, a line break and, mostly behind one, the end of a thought."""
     rng = np.random.default_rng(190)
@@ -32,3 +35,10 @@ def choices(tokens: Sequence[int]) -> tuple[int, int]:
     before, last = [0, *(int(token) for token in tokens[-2:])][-2:]
     place = before % VOCABULARY, last % VOCABULARY
     return int(FIRST[place]), int(SECOND[place])
+
+
+def probabilities(logits: np.ndarray) -> np.ndarray:
+    """Half for the highest logit of a row, of equal ones that of the lower token, a quarter for the next, and so on:
+    float32, exact in every sum. Suppressed tokens have none."""
+    ranks = np.argsort(np.argsort(-logits, axis=1, kind="stable"), axis=1)
+    return np.where(logits > SUPPRESSED / 2, 0.5 ** (1.0 + ranks), 0).astype(np.float32)

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from opgold.harness.steps.buffers import BLOCK_SIZE, Buffers
-from opgold.harness.steps.request import LONGEST_NGRAM
-from opgold.harness.steps.script import Script
-from opgold.harness.steps.toy import INJECTED, LINE_BREAK, NEVER, THINK_END, VOCABULARY
+from opgold.harness.steps.request import LONGEST_NGRAM, SHORTEST_HYBRID
+from opgold.harness.steps.script import VERIFICATIONS, Script
+from opgold.harness.steps.toy import INJECTED, LINE_BREAK, NEVER, THINK_END, VOCABULARY, probabilities
 
-TARGET_MATCH = 2
 SPARE = 2**30  # an n-gram budget that no step comes to
 
 Call = tuple[str, dict[str, Any]]
@@ -25,7 +24,13 @@ class World(Buffers):
         values = self._history() | self._lengths() | {"step_idx": self.step, "draft_tokens": self.tokens}
         values["draft_token_num"] = np.full(self.script.slots, self.script.drafts, np.int32)
         values |= {"max_dec_len": self.max_dec, "max_ngram_size": LONGEST_NGRAM, "threshold": SPARE}
-        return "ngram_match", values | {"max_draft_tokens": self.script.drafts}
+        values["max_draft_tokens"] = self.script.drafts
+        if self.script.method == "ngram":
+            return "ngram_match", values
+        for name in ("token_ids_all", "prompt_lens", "seq_lens_encoder"):
+            del values[name]
+        values |= {"input_ids": self.history, "input_ids_len": self.prompt_lens, "pre_ids": self.emitted}
+        return "hybrid_mtp_ngram", values | {"min_ngram_size": SHORTEST_HYBRID}
 
     def pack(self) -> Call:
         """Every other call has room for more tokens than there are."""
@@ -63,6 +68,11 @@ class World(Buffers):
         values |= {"think_end_id": THINK_END, "line_break_id": LINE_BREAK}
         return "reasoning_phase_token_constraint", values
 
+    def candidates(self) -> Call:
+        values = {"probs": probabilities(self.logits), "top_p": self.top_p, "max_seq_len": self.script.max_len}
+        values["batch_id_per_token_output"] = self.packed["batch_id_per_token_output"]
+        return "top_p_candidates", values | {"candidates_len": self.script.candidates}
+
     def verify(self) -> Call:
         starts = self.packed["cu_seqlens_q_output"]
         this = self.this[: self.batch]
@@ -71,12 +81,20 @@ class World(Buffers):
             values |= {"next_tokens": self.targets, "cu_seqlens_q_output": starts}
             return "naive_update_model_status", values
         values = {"step_output_ids": self.accepted, "step_output_len": self.accept_num, "step_input_ids": self.tokens}
-        values |= {"target_tokens": self.targets, "topp": np.ones(self.script.slots, np.float32)}
+        if self.script.verify == "top_p":
+            names = ("candidate_ids", "candidate_scores", "candidate_lens")
+            outputs = ("verify_tokens", "verify_scores", "actual_candidate_lens")
+            values |= {name: self.listed[output] for name, output in zip(names, outputs, strict=True)}
+            values["uniforms"] = self.uniforms[: self.batch]
+        else:
+            values["target_tokens"] = self.targets
+        values["topp"] = self.top_p
         values |= {"stop_flags": self.stop, "seq_lens_encoder": self.enc, "seq_lens_this_time": this}
         values |= {"end_tokens": self.end_ids, "is_block_step": self.blocked, "cu_seqlens_q_output": starts}
         values |= {"reasoning_status": self.reasoning, "max_dec_len": self.max_dec, "step_idx": self.step}
-        flags = {"verify_window": 2, "verify_strategy": TARGET_MATCH, "reject_all": False, "accept_all": False}
-        return "verify_draft_tokens", values | flags | {"max_seq_len": self.script.max_len}
+        strategy = VERIFICATIONS.index(self.script.verify)
+        values |= {"verify_window": self.script.window, "verify_strategy": strategy, "max_seq_len": self.script.max_len}
+        return "verify_draft_tokens", values | {"reject_all": False, "accept_all": False}
 
     def cut(self) -> Call:
         values = self._history() | {"accept_tokens": self.accepted, "accept_num": self.accept_num}
@@ -100,6 +118,28 @@ class World(Buffers):
         values |= {"step_input_ids": self.tokens, "step_output_ids": self.accepted, "step_output_len": self.accept_num}
         values |= {"stop_flags": self.stop, "is_paused": self.paused, "end_tokens": self.end_ids}
         return "unified_update_model_status", values | {"max_dec_len": self.max_dec}
+
+    def legacy_update(self) -> Call:
+        values = self._lengths() | {"not_need_stop": self.not_need_stop, "draft_tokens": self.tokens}
+        values |= {"accept_tokens": self.accepted, "accept_num": self.accept_num, "stop_flags": self.stop}
+        values |= {"is_block_step": self.blocked, "stop_nums": np.array([self.script.slots])}
+        return "speculate_update", values | {
+            "actual_draft_token_nums": self.draft_nums,
+            "mask_rollback": self.rollback,
+        }
+
+    def write(self) -> Call:
+        """History, behind the older update. The op clears counts and lengths of stopped slots, also of those whose last
+        tokens nobody has read yet: it gets some of its own."""
+        self.written_num[:], self.written_dec[:] = self.accept_num, self.dec
+        values = self._history() | self._lengths() | {"step_idx": self.step, "stop_flags": self.stop}
+        values |= {"accept_tokens": self.accepted, "accept_num": self.written_num, "seq_lens_decoder": self.written_dec}
+        return "speculate_set_value_by_flags_and_idx", values
+
+    def write_emitted(self) -> Call:
+        """History without prompts."""
+        op, values = self.write()
+        return op, values | {"token_ids_all": self.emitted, "prompt_lens": np.zeros_like(self.prompt_lens)}
 
     def schedule(self) -> Call:
         """Stops prompts that go on and, for lack of a cache block, decoding slots."""

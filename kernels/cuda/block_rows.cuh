@@ -65,4 +65,48 @@ struct BlockRows {
   }
 };
 
+// Rows of which each block writes a full share of vectors, so that no vector is checked: for some of the BlockRows.
+template <int kThreads>
+struct WholeRows {
+  static constexpr unsigned kShare = kThreads * kVectorsPerThread;
+
+  const uint4* input;
+  unsigned input_rows;
+  uint4* out;
+  unsigned rows;
+  unsigned vectors;
+
+  template <class Element>
+  explicit WholeRows(const BlockRows<Element>& all)
+      : input(reinterpret_cast<const uint4*>(all.input)),
+        input_rows(static_cast<unsigned>(all.input_rows)),
+        out(reinterpret_cast<uint4*>(all.out)),
+        rows(static_cast<unsigned>(all.rows)),
+        vectors(all.vectors) {}
+
+  bool possible() const { return vectors != 0 && vectors % kShare == 0 && shares() <= kGridLimit; }
+  unsigned shares() const { return vectors / kShare; }
+
+  // The calling block's share, by a launch of blocks x shares(), of row `row` of `out`.
+  __device__ void copy(unsigned row, unsigned source) const {
+    const uint4* from = input + share(source);
+    uint4* to = out + share(row);
+    uint4 values[kVectorsPerThread];
+#pragma unroll
+    for (int k = 0; k < kVectorsPerThread; ++k) values[k] = from[k * kThreads];
+#pragma unroll
+    for (int k = 0; k < kVectorsPerThread; ++k) to[k * kThreads] = values[k];
+  }
+  __device__ void zero(unsigned row) const {
+    uint4* to = out + share(row);
+#pragma unroll
+    for (int k = 0; k < kVectorsPerThread; ++k) to[k * kThreads] = make_uint4(0, 0, 0, 0);
+  }
+
+ private:
+  __device__ uint64_t share(unsigned row) const {
+    return uint64_t(row) * vectors + (blockIdx.y * kShare + threadIdx.x);
+  }
+};
+
 }  // namespace opgold

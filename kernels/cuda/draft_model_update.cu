@@ -1,11 +1,15 @@
 // draft_model_update: the draft model's rows after one of its steps, stopping on end tokens and on length.
 //
-// A thread does a slot, and one block all of them: the flag hangs on state that is written.
+// A thread does a slot. What hangs on nothing is asked for at once, and nothing branches before the token is asked for.
 #include "bindings/export.h"
+#include "cluster_votes.cuh"
+#include "end_tokens.cuh"
 #include "updated_rows.cuh"
 
 namespace opgold {
 namespace {
+
+constexpr ClusterShape kCluster{4, 64};
 
 struct Update {
   UpdatedRows rows;
@@ -15,44 +19,35 @@ struct Update {
   int64_t end_count;
   bool prefill_one_step_stop;
 
-  __device__ bool ends(int64_t token) const {
-    bool found = prefill_one_step_stop;
-    for (int64_t i = 0; i < end_count; ++i) found |= end_ids[i] == token;
-    return found;
-  }
-
   // Whether the slot goes on.
   __device__ bool update(int64_t slot) const {
     const UpdatedRows::Row row = rows.read(stop_flags, slot);
     const int64_t start = cu_seqlens_q_output[slot];
-    const int64_t end_token = end_count > 0 ? end_ids[0] : -1;
+    const EndTokens end_tokens(end_ids, end_count);
+
     const int64_t last = row.prompt() ? 0 : int64_t(row.this_time) - 1;
-    bool stops = row.stopped;
-    if (row.stopped) {
-      rows.set_drafts(slot, -1);
-    } else {
-      const int64_t token = rows.token(start + last);
-      const int64_t step = rows.advance(slot, row, token);
-      rows.set_drafts(slot, token);
-      stops = ends(token);
-      if (!stops && step >= row.limit) {
-        stops = true;
-        rows.draft_tokens.put(slot, last, end_token);
-        rows.base_model_draft_tokens.row(slot)[rows.column] = end_token;
-      }
-      if (stops) stop_flags[slot] = true;
-    }
-    rows.seq_lens_this_time[slot] = stops ? 0 : 1;
+    const int64_t token = rows.token(start + last, !row.stopped);
+    if (!row.stopped) rows.advance(slot, row, token);
     rows.seq_lens_encoder[slot] = 0;
+
+    const bool ends = prefill_one_step_stop | end_tokens.has(token);
+    const bool full = !row.stopped & !ends & (row.next_step() >= row.limit), stops = row.stopped | ends | full;
+    rows.base_model_draft_tokens.row(slot)[rows.column] = full ? end_tokens.first(-1) : token;
+    rows.draft_tokens.put(slot, 0, token);
+    if (full) rows.draft_tokens.put(slot, last, end_tokens.first(-1));
+    if (stops & !row.stopped) stop_flags[slot] = true;
+    rows.seq_lens_this_time[slot] = !stops;
     return !stops;
   }
 };
 
 __global__ void __launch_bounds__(kMostThreads) update_slots(Update op) {
-  int going_on = 0;
-  for (int64_t slot = threadIdx.x; slot < op.rows.bsz; slot += blockDim.x) going_on |= op.update(slot);
-  going_on = __syncthreads_or(going_on);
-  if (threadIdx.x == 0) op.rows.not_need_stop[0] = going_on != 0;
+  __shared__ ClusterVotes votes;
+  votes.open();
+  bool going_on = false;
+  for (int64_t slot = cluster_thread(); slot < op.rows.bsz; slot += cluster_threads()) going_on |= op.update(slot);
+  going_on = votes.any(going_on);
+  if (cluster_thread() == 0) op.rows.not_need_stop[0] = going_on;
 }
 
 void draft_model_update(Stream stream, Tensor<const int64_t, 1> inter_next_tokens, Tensor<int64_t, 2> draft_tokens,
@@ -69,7 +64,7 @@ void draft_model_update(Stream stream, Tensor<const int64_t, 1> inter_next_token
   require_slots(rows.bsz, stop_flags);
   const Update op{rows,          cu_seqlens_q_output.data, stop_flags.data,
                   end_ids.data, end_ids.shape[0],         prefill_one_step_stop};
-  update_slots<<<1, threads_for_slots(rows.bsz), 0, stream>>>(op);
+  launch_cluster(kCluster, stream, rows.bsz, update_slots, op);
   check_launch("draft_model_update");
 }
 

@@ -1,6 +1,6 @@
 // get_padding_offset: packs a padded batch into one row of tokens.
 #include "bindings/export.h"
-#include "packing.cuh"
+#include "packed_tokens.cuh"
 
 namespace opgold {
 namespace {
@@ -15,40 +15,34 @@ struct Prefixes {
   int32_t* cu_seqlens_k;
 
   // A block writes one of the two.
-  __device__ void write(unsigned which, LengthScan::TempStorage& storage) const {
-    const auto queries = [this](int64_t b) { return static_cast<uint32_t>(seq_len[b]); };
-    const auto keys = [&](int64_t b) {
-      return queries(b) + (seq_lens_decoder ? static_cast<uint32_t>(seq_lens_decoder[b]) : 0u);
-    };
-    if (which == 0) scan_lengths(queries, bsz, cu_seqlens_q, storage);
-    else scan_lengths(keys, bsz, cu_seqlens_k, storage);
+  __device__ int32_t* sums(unsigned which) const { return which == 0 ? cu_seqlens_q : cu_seqlens_k; }
+  __device__ uint32_t length(unsigned which, int64_t b) const {
+    const uint32_t cached = which == 1 && seq_lens_decoder ? seq_lens_decoder[b] : 0;
+    return seq_len[b] + cached;
   }
 };
 
 __global__ void __launch_bounds__(kThreads) scan_prefixes(Prefixes prefixes) {
   __shared__ LengthScan::TempStorage storage;
-  prefixes.write(blockIdx.x, storage);
+  const unsigned which = blockIdx.x;
+  scan_lengths([&](int64_t b) { return prefixes.length(which, b); }, prefixes.bsz, prefixes.sums(which), storage);
 }
 
-__global__ void __launch_bounds__(kThreads)
-    pack_tokens(TokenSource source, Prefixes prefixes, int64_t tokens, int64_t* x_remove_padding,
-                int32_t* batch_id_per_token) {
-  const int64_t row = blockIdx.x * int64_t(kThreads) + threadIdx.x;
-  if (row < tokens) source.pack(prefixes.cu_seqlens_q, prefixes.bsz, row, x_remove_padding, batch_id_per_token);
+__global__ void __launch_bounds__(kThreads) pack_tokens(TokenPacking packing, const int32_t* cu_seqlens_q) {
+  packing.pack(cu_seqlens_q, blockIdx.x * int64_t(kThreads) + threadIdx.x);
 }
 
-// For at most kChunk slots both kernels in one launch: each block that packs tokens sums the lengths itself.
+// For few slots both kernels in one launch: blocks for drafts, then for prefixes, then for all other tokens.
+template <int kPer>
 __global__ void __launch_bounds__(kThreads)
-    scan_and_pack(TokenSource source, Prefixes prefixes, int64_t tokens, int64_t* x_remove_padding,
-                  int32_t* batch_id_per_token) {
-  __shared__ SlotTable table;
-  if (blockIdx.x < kPrefixes) {
-    prefixes.write(blockIdx.x, table.storage);
-    return;
-  }
-  table.scan_tokens(source, prefixes.seq_len, prefixes.bsz);
-  const int64_t row = (blockIdx.x - kPrefixes) * int64_t(kThreads) + threadIdx.x;
-  if (row < tokens) table.pack(source, prefixes.bsz, row, x_remove_padding, batch_id_per_token);
+    pack_few_slots(TokenPacking packing, Prefixes prefixes, unsigned draft_blocks) {
+  __shared__ typename TokenPacking::Table<kPer> table;
+  if (blockIdx.x < draft_blocks) return packing.pack_drafts(blockIdx.x, table.sums);
+  const unsigned block = blockIdx.x - draft_blocks;
+  if (block < kPrefixes)
+    table.sums.write_prefix([&](int b) { return prefixes.length(block, b); }, prefixes.bsz, prefixes.sums(block));
+  else
+    packing.pack_others((block - kPrefixes) * int64_t(kThreads) + threadIdx.x, table);
 }
 
 void get_padding_offset(Stream stream, Tensor<const int64_t, 2> input_ids, Tensor<const int32_t, 1> seq_len,
@@ -69,17 +63,19 @@ void get_padding_offset(Stream stream, Tensor<const int64_t, 2> input_ids, Tenso
   const bool drafting = draft_tokens.given && draft_tokens.shape[1] > 0;
   if (drafting && !seq_lens_encoder.given) throw ArgumentError("seq_lens_encoder", "required with draft_tokens");
 
-  const TokenSource source{input_ids.data, input_ids.shape[1], drafting ? draft_tokens.data : nullptr,
-                           drafting ? draft_tokens.shape[1] : 0, seq_lens_encoder.data};
+  const TokenPacking packing{input_ids.data, input_ids.shape[1], drafting ? draft_tokens.data : nullptr,
+                             drafting ? draft_tokens.shape[1] : 0, seq_lens_encoder.data, seq_len.data, bsz,
+                             cpu_token_num, x_remove_padding.data, batch_id_per_token.data};
   const Prefixes prefixes{seq_len.data, seq_lens_decoder.data, bsz, cu_seqlens_q.data, cu_seqlens_k.data};
   const int blocks = blocks_for(cpu_token_num);
-  if (bsz <= kChunk) {
-    scan_and_pack<<<kPrefixes + blocks, kThreads, 0, stream>>>(source, prefixes, cpu_token_num, x_remove_padding.data,
-                                                               batch_id_per_token.data);
+  const unsigned draft_blocks = packing.draft_blocks(), all_blocks = draft_blocks + kPrefixes + blocks;
+  if (bsz <= kThreads) {
+    pack_few_slots<1><<<all_blocks, kThreads, 0, stream>>>(packing, prefixes, draft_blocks);
+  } else if (bsz <= kFewSlots) {
+    pack_few_slots<kMostPer><<<all_blocks, kThreads, 0, stream>>>(packing, prefixes, draft_blocks);
   } else {
     scan_prefixes<<<kPrefixes, kThreads, 0, stream>>>(prefixes);
-    pack_tokens<<<blocks, kThreads, 0, stream>>>(source, prefixes, cpu_token_num, x_remove_padding.data,
-                                                 batch_id_per_token.data);
+    pack_tokens<<<blocks, kThreads, 0, stream>>>(packing, cu_seqlens_q.data);
   }
   check_launch("get_padding_offset");
 }

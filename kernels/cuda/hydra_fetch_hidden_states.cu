@@ -7,58 +7,66 @@ namespace {
 
 constexpr int kAhead = 5;  // offsets that a thread loads at once: all of them for 256 slots with four drafts each
 
-// What is found about a place: a row that has been moved there, by its number, or one of these. The lowest decides.
-constexpr unsigned kUnused = 1u << 31;  // a row with another offset than 0, no later than the row of its own number
-constexpr unsigned kNone = UINT32_MAX;
+constexpr unsigned kNone = UINT32_MAX;  // no row
 
-template <class Element>
-struct Fetch {
+// Finds rows of accepted tokens.
+struct Offsets {
   const int32_t* output_padding_offset;
-  unsigned offsets;
+  unsigned count;
   const int32_t* accept_token_num;
   unsigned max_seq_length;
-  BlockRows<Element> rows;
 
   // The row whose place in a batch padded to max_seq_length rows a slot is that of the slot's last accepted token, or
-  // kNone. The whole block looks, so that nothing hangs on the order of the offsets. A row with offset 0 counts only
-  // before all rows with other offsets: behind them stand the unused ones.
+  // kNone. The whole block looks, so that nothing hangs on the order of the offsets: the lowest row counts. A row with
+  // offset 0 counts only before all rows with other offsets: behind them stand the unused ones. With `kOnce`, a thread
+  // has at most kAhead offsets.
+  template <bool kOnce>
   __device__ unsigned row_of(int64_t slot, unsigned (&warps)[kBlockWarps]) const {
     const uint32_t accepted = accept_token_num[slot];
     const int64_t begin = slot * int64_t(max_seq_length), left = (int64_t(1) << 31) - begin;  // rows end at 2^31
     const unsigned most = left < 0 ? 0 : left < max_seq_length ? static_cast<unsigned>(left) : max_seq_length;
-    const unsigned before = static_cast<unsigned>(begin) - 1;
+    const unsigned place = static_cast<unsigned>(begin) - 1 + accepted;
     unsigned found = kNone;
-    for (unsigned first = 0; first < offsets; first += kAhead * kBlockThreads) {
+    bool moved = false;  // a row of another offset than 0 stands no later than the row numbered `place`
+    unsigned first = threadIdx.x;
+    do {
       unsigned offset[kAhead];  // loaded before the first is looked at
 #pragma unroll
       for (int k = 0; k < kAhead; ++k) {
-        const unsigned row = first + k * kBlockThreads + threadIdx.x;
-        offset[k] = row < offsets ? output_padding_offset[row] : 0;
+        const unsigned row = first + k * kBlockThreads;
+        offset[k] = row < count ? output_padding_offset[row] : 0;
       }
       // A row and its offset, signed, sum up to between -2^31 and 2^32: to a place below 2^31 if they do as unsigned.
 #pragma unroll
       for (int k = 0; k < kAhead; ++k) {
-        const unsigned row = first + k * kBlockThreads + threadIdx.x, wanted = accepted + (before - row);
-        const unsigned other = static_cast<int>(wanted) >= 0 ? kUnused : kNone;
-        found = min(found, offset[k] == 0 ? kNone : offset[k] == wanted ? row : other);
+        const unsigned row = first + k * kBlockThreads, wanted = place - row;
+        if (offset[k] != 0 && offset[k] == wanted) found = min(found, row);
+        moved |= offset[k] != 0 && static_cast<int>(wanted) >= 0;
       }
-    }
+      first += kAhead * kBlockThreads;
+    } while (!kOnce && first - threadIdx.x < count);
     found = __reduce_min_sync(~0u, found);
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = found;
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < kBlockWarps; ++k) found = min(found, warps[k]);
-    const unsigned place = before + accepted;
-    if (found == kNone && place < offsets) found = place;
-    return accepted - 1 < most && found < kUnused ? found : kNone;
+    if (found == kNone && !__syncthreads_or(moved) && place < count) found = place;
+    return accepted - 1 < most ? found : kNone;
   }
 };
 
 template <class Element>
-__global__ void __launch_bounds__(kBlockThreads) fetch_rows(Fetch<Element> fetch) {
+__global__ void __launch_bounds__(kBlockThreads) fetch_rows(Offsets offsets, BlockRows<Element> rows) {
   __shared__ unsigned warps[kBlockWarps];
-  const unsigned row = fetch.row_of(blockIdx.x, warps);
-  fetch.rows.write(blockIdx.x, row, row != kNone);
+  const unsigned row = offsets.row_of<false>(blockIdx.x, warps);
+  rows.write(blockIdx.x, row, row != kNone);
+}
+
+__global__ void __launch_bounds__(kBlockThreads) fetch_whole_rows(Offsets offsets, WholeRows<kBlockThreads> rows) {
+  __shared__ unsigned warps[kBlockWarps];
+  const unsigned row = offsets.row_of<true>(blockIdx.x, warps);
+  if (row != kNone) rows.copy(blockIdx.x, row);
+  else rows.zero(blockIdx.x);
 }
 
 template <class Element, class T>
@@ -75,10 +83,15 @@ void fetch_hidden_states(Stream stream, Tensor<const T, 2> output_hidden_states,
     throw ArgumentError("max_seq_length", max_seq_length, ", expected 1 to ", INT32_MAX);
   if (bsz == 0 || width == 0) return;
   const auto reachable = static_cast<unsigned>(rows < INT32_MAX ? rows : INT32_MAX);  // by places of int32
-  const Fetch<Element> fetch{output_padding_offset.data, reachable, accept_token_num.data,
-                             static_cast<unsigned>(max_seq_length), BlockRows<Element>(output_hidden_states, out)};
-  const dim3 grid(static_cast<unsigned>(bsz), fetch.rows.grid_chunks());
-  fetch_rows<<<grid, kBlockThreads, 0, stream>>>(fetch);
+  const Offsets offsets{output_padding_offset.data, reachable, accept_token_num.data,
+                        static_cast<unsigned>(max_seq_length)};
+  const BlockRows<Element> moved(output_hidden_states, out);
+  const WholeRows<kBlockThreads> whole(moved);
+  const auto slots = static_cast<unsigned>(bsz);
+  if (whole.possible() && reachable <= kAhead * kBlockThreads)
+    fetch_whole_rows<<<dim3(slots, whole.shares()), kBlockThreads, 0, stream>>>(offsets, whole);
+  else
+    fetch_rows<<<dim3(slots, moved.grid_chunks()), kBlockThreads, 0, stream>>>(offsets, moved);
   check_launch("hydra_fetch_hidden_states");
 }
 

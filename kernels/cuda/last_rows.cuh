@@ -6,6 +6,8 @@
 namespace opgold {
 
 constexpr int64_t kPickBlocks = 528;  // four on each processor of an H200: each of them adds up lengths itself
+constexpr int kWholeThreads = 128;    // of a block that picks a whole row for one of at most kWholeSlots slots
+constexpr int kWholeSlots = 4 * kWholeThreads;
 
 // What a launch packs. `Slots` has load(slot), the raw `Lengths` of a slot, which say how many rows() the slot has in
 // the input, and whether it is live(): whether its last row is kept. Lengths of 0 are those of a slot without either.
@@ -23,14 +25,32 @@ struct Passed {
   uint32_t live;
 };
 
-// The sum over the block's threads. The whole block takes part.
-__device__ inline Passed sum_of_block(Passed own, Passed (&warps)[kBlockWarps]) {
+// Adds to the calling thread's `own` its lengths among those of slots first to first + last, at most kAhead a thread,
+// and tells all threads, after a barrier, whether first + last is `live`.
+template <int kThreads, int kAhead, class Slots>
+__device__ void add_lengths(const Slots& slots, int64_t first, unsigned last, Passed& own, bool& live) {
+  typename Slots::Lengths loaded[kAhead];  // all at once, before the first is looked at
+#pragma unroll
+  for (int k = 0; k < kAhead; ++k) {
+    const unsigned mine = k * kThreads + threadIdx.x;
+    loaded[k] = mine <= last ? slots.load(first + mine) : typename Slots::Lengths{};
+  }
+#pragma unroll
+  for (int k = 0; k < kAhead; ++k) {
+    own = {own.rows + loaded[k].rows(), own.live + loaded[k].live()};
+    if (k * kThreads + threadIdx.x == last) live = loaded[k].live();
+  }
+}
+
+// The sum over the block's threads, of which the whole block takes part.
+template <int kWarps>
+__device__ Passed sum_of_block(Passed own, Passed (&warps)[kWarps]) {
   own = {__reduce_add_sync(~0u, own.rows), __reduce_add_sync(~0u, own.live)};
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = own;
   __syncthreads();
   Passed sum{0, 0};
 #pragma unroll
-  for (int k = 0; k < kBlockWarps; ++k) sum = {sum.rows + warps[k].rows, sum.live + warps[k].live};
+  for (int k = 0; k < kWarps; ++k) sum = {sum.rows + warps[k].rows, sum.live + warps[k].live};
   return sum;
 }
 
@@ -38,7 +58,6 @@ __device__ inline Passed sum_of_block(Passed own, Passed (&warps)[kBlockWarps]) 
 // With `kZeroRest`, where there are as many rows as slots, idle slots zero the rows from the last one down.
 template <int kAhead, bool kZeroRest, class Element, class Slots>
 __global__ void __launch_bounds__(kBlockThreads) pick_rows(Picking<Element, Slots> pick) {
-  using Lengths = typename Slots::Lengths;
   __shared__ Passed warps[kBlockWarps];
   __shared__ bool live;  // not loaded by all threads: a uniform value would be waited for before the next load
   Passed own{0, 0}, passed{0, 0};
@@ -49,17 +68,7 @@ __global__ void __launch_bounds__(kBlockThreads) pick_rows(Picking<Element, Slot
     for (; summed <= slot; summed += kAhead * kBlockThreads) {
       const int64_t left = slot - summed;
       const unsigned last = left < kAhead * kBlockThreads ? static_cast<unsigned>(left) : kAhead * kBlockThreads;
-      Lengths loaded[kAhead];  // all at once, before the first is looked at
-#pragma unroll
-      for (int k = 0; k < kAhead; ++k) {
-        const unsigned mine = k * kBlockThreads + threadIdx.x;
-        loaded[k] = mine <= last ? pick.slots.load(summed + mine) : Lengths{};
-      }
-#pragma unroll
-      for (int k = 0; k < kAhead; ++k) {
-        own = {own.rows + loaded[k].rows(), own.live + loaded[k].live()};
-        if (k * kBlockThreads + threadIdx.x == last) live = loaded[k].live();
-      }
+      add_lengths<kBlockThreads, kAhead>(pick.slots, summed, last, own, live);
     }
     passed = sum_of_block(own, warps);
     summed = slot + 1;
@@ -72,18 +81,45 @@ __global__ void __launch_bounds__(kBlockThreads) pick_rows(Picking<Element, Slot
   if (summed == pick.bsz && blockIdx.y == 0 && threadIdx.x == 0) *pick.count = static_cast<int32_t>(passed.live);
 }
 
+// The same for few slots and whole rows, a slot a block: nothing stands before a row's load but what says which it is.
+template <int kAhead, bool kZeroRest, class Slots>
+__global__ void __launch_bounds__(kWholeThreads)
+    pick_whole_rows(Slots slots, unsigned bsz, WholeRows<kWholeThreads> rows, int32_t* count) {
+  __shared__ Passed warps[kWholeThreads / 32];
+  __shared__ bool live;
+  const unsigned slot = blockIdx.x;
+  Passed own{0, 0};
+  add_lengths<kWholeThreads, kAhead>(slots, 0, slot, own, live);
+  const Passed passed = sum_of_block(own, warps);
+  const unsigned source = passed.rows - 1;  // of no rows: none of the input
+  const unsigned row = live ? passed.live - 1 : bsz - 1 - (slot - passed.live);
+  if (live && source < rows.input_rows && row < rows.rows) rows.copy(row, source);
+  else if (kZeroRest) rows.zero(row);
+  if (slot == bsz - 1 && blockIdx.y == 0 && threadIdx.x == 0) *count = static_cast<int32_t>(passed.live);
+}
+
 template <bool kZeroRest, class Element, class Slots, class T>
 void launch_pick(Stream stream, const char* op, const Slots& slots, int64_t bsz, const Tensor<const T, 2>& input,
                  const Tensor<T, 2>& out, const Tensor<int32_t, 1>& count) {
   out.require(1, input.shape[1], "columns of input");
   count.require(0, 1, "a count");
   const Picking<Element, Slots> pick{slots, bsz, BlockRows<Element>(input, out), count.data};
-  const int64_t blocks = bsz < 1 ? 1 : bsz < kPickBlocks ? bsz : kPickBlocks;
-  const dim3 grid(static_cast<unsigned>(blocks), pick.rows.grid_chunks());
-  if (bsz <= kBlockThreads)
-    pick_rows<1, kZeroRest><<<grid, kBlockThreads, 0, stream>>>(pick);
-  else
-    pick_rows<4, kZeroRest><<<grid, kBlockThreads, 0, stream>>>(pick);
+  const WholeRows<kWholeThreads> whole(pick.rows);
+  if (whole.possible() && bsz > 0 && bsz <= kWholeSlots) {
+    const auto all = static_cast<unsigned>(bsz);
+    const dim3 grid(all, whole.shares());
+    if (bsz <= kWholeSlots / 2)
+      pick_whole_rows<2, kZeroRest><<<grid, kWholeThreads, 0, stream>>>(slots, all, whole, count.data);
+    else
+      pick_whole_rows<4, kZeroRest><<<grid, kWholeThreads, 0, stream>>>(slots, all, whole, count.data);
+  } else {
+    const int64_t blocks = bsz < 1 ? 1 : bsz < kPickBlocks ? bsz : kPickBlocks;
+    const dim3 grid(static_cast<unsigned>(blocks), pick.rows.grid_chunks());
+    if (bsz <= kBlockThreads)
+      pick_rows<1, kZeroRest><<<grid, kBlockThreads, 0, stream>>>(pick);
+    else
+      pick_rows<4, kZeroRest><<<grid, kBlockThreads, 0, stream>>>(pick);
+  }
   check_launch(op);
 }
 

@@ -1,6 +1,7 @@
 // pre_cache_len_concat: key lengths, and the tiles of cached keys, of the slots that run tokens.
 #include "bindings/export.h"
 #include "segments.cuh"
+#include "slot_sums.cuh"
 
 namespace opgold {
 namespace {
@@ -47,6 +48,10 @@ struct CachedKeys {
   __device__ Lengths operator()(int64_t slot) const {
     return {uint32_t(seq_lens_this_time[slot]), uint32_t(seq_lens_decoder[slot])};
   }
+  __device__ void put(int64_t entry, int64_t slot, int64_t tile) const {
+    batch_ids[entry] = static_cast<int32_t>(slot);
+    tile_ids[entry] = static_cast<int32_t>(tile);
+  }
 };
 
 // The first block writes the sums, the others the tiles.
@@ -59,19 +64,58 @@ __global__ void __launch_bounds__(kThreads) list_tiles(CachedKeys keys) {
     const int64_t end = table.starts[slots].emitted;
     for (; tile < end && tile < keys.tiles; tile += stride) {
       const int slot = table.slot_at(static_cast<uint32_t>(tile), slots);
-      keys.batch_ids[tile] = static_cast<int32_t>(first + slot);
-      keys.tile_ids[tile] = static_cast<int32_t>(tile - table.starts[slot].emitted);
+      keys.put(tile, first + slot, tile - table.starts[slot].emitted);
     }
     if (sums)
       for (int slot = threadIdx.x; slot < slots; slot += kThreads)
         keys.cu_seqlens_k[first + slot + 1] = static_cast<int32_t>(table.starts[slot + 1].consumed);
   });
-  for (; tile < keys.tiles; tile += stride) keys.batch_ids[tile] = keys.tile_ids[tile] = -1;
+  for (; tile < keys.tiles; tile += stride) keys.put(tile, -1, -1);
   if (sums && threadIdx.x == 0) {
     keys.cu_seqlens_k[0] = 0;
     *keys.num_blocks = static_cast<int32_t>(all.emitted);
     *keys.kv_token_num = static_cast<int32_t>(all.consumed);
   }
+}
+
+constexpr int kWarpSize = 32;
+constexpr int kWarps = kThreads / kWarpSize;
+constexpr uint32_t kWarpTiles = 4096;  // of a slot, that its warp writes
+
+// For at most kThreads slots, without a search: the first block writes the sums of keys, a warp of the next blocks a
+// slot's tiles, and a thread of the others an entry behind the tiles. If a slot has more than kWarpTiles, those threads
+// write all entries.
+__global__ void __launch_bounds__(kThreads) list_tiles_by_slot(CachedKeys keys, unsigned slot_blocks) {
+  __shared__ SlotSums<1> sums;
+  if (blockIdx.x == 0) {
+    sums.write_prefix([&](int b) { return keys(b).span(keys).consumed; }, keys.bsz, keys.cu_seqlens_k);
+    if (threadIdx.x == 0) *keys.kv_token_num = static_cast<int32_t>(sums.total());
+    return;
+  }
+  const unsigned block = blockIdx.x - 1;
+  const int slot = static_cast<int>(block * kWarps + threadIdx.x / kWarpSize);
+  const bool for_slots = block < slot_blocks, has_slot = for_slots && slot < keys.bsz;
+  const CachedKeys::Lengths own = has_slot ? keys(slot) : CachedKeys::Lengths{};
+  uint32_t tiles[1];
+  sums.add([&](int b) { return keys(b).span(keys).emitted; }, keys.bsz, tiles);
+  const bool by_slot = __syncthreads_and(tiles[0] <= kWarpTiles);
+  if (for_slots) {
+    if (block == 0 && threadIdx.x == 0) *keys.num_blocks = static_cast<int32_t>(sums.total());
+    if (!by_slot || !has_slot) return;
+    const int64_t start = sums.start(slot), left = keys.tiles - start, count = own.span(keys).emitted;
+    for (int64_t i = threadIdx.x % kWarpSize; i < count && i < left; i += kWarpSize) keys.put(start + i, slot, i);
+    return;
+  }
+  const int64_t tile = int64_t(block - slot_blocks) * kThreads + threadIdx.x;
+  if (by_slot) {
+    if (tile < keys.tiles && tile >= sums.total()) keys.put(tile, -1, -1);
+    return;
+  }
+  sums.finish();
+  __syncthreads();
+  if (tile >= keys.tiles) return;
+  const Place place = sums.place(tile);
+  keys.put(tile, place.slot, place.slot < 0 ? -1 : place.index);
 }
 
 void pre_cache_len_concat(Stream stream, Tensor<const int32_t, 1> seq_lens_decoder,
@@ -86,9 +130,14 @@ void pre_cache_len_concat(Stream stream, Tensor<const int32_t, 1> seq_lens_decod
   kv_token_num.require(0, 1, "a count");
   if (block_size < 1) throw ArgumentError("block_size", block_size, ", expected at least 1");
   const uint32_t size = block_size < INT32_MAX ? static_cast<uint32_t>(block_size) : uint32_t(INT32_MAX);
-  list_tiles<<<1 + summing_blocks(blocks_for(tiles)), kThreads, 0, stream>>>(
-      CachedKeys{seq_lens_decoder.data, seq_lens_this_time.data, bsz, Divisor::of(size), cu_seqlens_k.data,
-                 batch_ids.data, tile_ids.data, tiles, num_blocks.data, kv_token_num.data});
+  const CachedKeys keys{seq_lens_decoder.data, seq_lens_this_time.data, bsz, Divisor::of(size), cu_seqlens_k.data,
+                        batch_ids.data, tile_ids.data, tiles, num_blocks.data, kv_token_num.data};
+  if (bsz > 0 && bsz <= kThreads) {
+    const unsigned slot_blocks = static_cast<unsigned>((bsz + kWarps - 1) / kWarps);
+    list_tiles_by_slot<<<1 + slot_blocks + blocks_for(tiles), kThreads, 0, stream>>>(keys, slot_blocks);
+  } else {
+    list_tiles<<<1 + summing_blocks(blocks_for(tiles)), kThreads, 0, stream>>>(keys);
+  }
   check_launch("pre_cache_len_concat");
 }
 

@@ -1,13 +1,14 @@
 // reasoning_phase_token_constraint: the reasoning phase of every slot, and its first answer token held to a list.
 //
-// A block does a slot: one thread the status, and all of them, where the status asks for it, one row of logits.
+// A block does a few slots: a warp the status of each, and all warps, where a status asks for it, one row of logits.
 #include "bindings/export.h"
 #include "history.cuh"
 
 namespace opgold {
 namespace {
 
-constexpr int kMaskThreads = 512;
+constexpr int kMaskThreads = 128;
+constexpr int kSlots = kMaskThreads / kWarp;  // of a block
 constexpr unsigned kWindow = 65536;  // tokens whose marks a block holds
 constexpr unsigned kWords = kWindow / 32 + 1;
 constexpr int kTail = 4;
@@ -26,38 +27,40 @@ struct Phases {
   int64_t think_end_id;
   int64_t line_break_id;
   int64_t history_layout;
+  const int32_t* batch_id_per_token_output;
+  const int32_t* cu_seqlens_q_output;
+  int64_t bsz;
+  int64_t rows;
 
-  __device__ int32_t next(int32_t status, int64_t slot, int64_t prompt, int64_t step, bool disabled) const {
-    if (status == kFirstAnswer) return kDone;
-    if (status != kThinking && status != kBoundary) return status;
-    if (status == kThinking && disabled) return kFirstAnswer;
+  // Advances a slot's status. Returns the row to mask, or -1. The whole warp takes part: a lane looks at a token of the
+  // tail.
+  __device__ int64_t advance(int64_t slot) const {
+    const int lane = threadIdx.x % kWarp;
+    const int64_t prompt = prompt_lens[slot], step = step_idx[slot];
+    const int32_t status = reasoning_status[slot], encoder = seq_lens_encoder[slot], row = cu_seqlens_q_output[slot];
+    const bool stopped = stop_flags[slot], thinks = enable_thinking[slot];
+    __syncwarp();  // every lane has read what the first one writes
+    if (history_layout > 1) return -1;  // never: the compiler uses nothing loaded above before a barrier and a branch
+
     // Tail token i, from the last one back, is entry last - i behind the prompt.
     const int64_t last = wrapping_difference(wrapping_sum(step, history_layout), int64_t(1));
-    int64_t tail[kTail];
-    bool ended = false;
-#pragma unroll
-    for (int i = 0; i < kTail; ++i) {
-      const int64_t entry = wrapping_difference(last, int64_t(i)), column = wrapping_sum(prompt, entry);
-      const bool there = entry >= 0 && entry <= last && column >= 0 && column < width;
-      tail[i] = there ? token_ids_all[slot * width + column] : -1;
-      ended |= there && tail[i] == think_end_id;
-    }
-    if (status == kThinking && !ended) return kThinking;
-    if (last < kTail - 1) return kBoundary;
-    if (tail[3] == line_break_id && tail[2] == think_end_id && tail[1] == line_break_id && tail[0] == line_break_id)
-      return kFirstAnswer;
-    return ended ? kBoundary : kDone;
-  }
+    const int64_t entry = wrapping_difference(last, int64_t(lane)), column = wrapping_sum(prompt, entry);
+    const bool there = lane < kTail && entry >= 0 && entry <= last && column >= 0 && column < width;
+    const bool packed = row >= 0 && row < rows;
+    const int64_t token = there ? token_ids_all[slot * width + column] : -1;
+    const int32_t owner = packed ? batch_id_per_token_output[row] : -1;
 
-  // Writes the slot's status and returns it.
-  __device__ int32_t advance(int64_t slot) const {
-    const int32_t status = reasoning_status[slot], encoder = seq_lens_encoder[slot];
-    const int64_t prompt = prompt_lens[slot], step = step_idx[slot];
-    const bool stopped = stop_flags[slot], thinks = enable_thinking[slot];
-    if (stopped) return status;
-    const int32_t now = next(status, slot, prompt, step, !thinks && encoder > 0 && step == 0);
-    reasoning_status[slot] = now;
-    return now;
+    const bool ended = __any_sync(~0u, there && token == think_end_id);
+    const int64_t wanted = lane == 2 ? think_end_id : line_break_id;  // of the text that comes before an answer
+    const bool pattern = __all_sync(~0u, lane >= kTail || (there && token == wanted));
+    int32_t now = status;
+    if (status == kFirstAnswer) now = kDone;
+    else if (status == kThinking && !thinks && encoder > 0 && step == 0) now = kFirstAnswer;
+    else if (status == kBoundary || (status == kThinking && ended))
+      now = last < kTail - 1 ? kBoundary : pattern ? kFirstAnswer : ended ? kBoundary : kDone;
+    if (stopped) now = status;
+    if (lane == 0 && !stopped) reasoning_status[slot] = now;
+    return now == kFirstAnswer && packed && owner == slot ? int64_t(row) : -1;
   }
 };
 
@@ -80,6 +83,7 @@ __device__ void mask_row(T* row, int64_t vocab, const int64_t* allowed_tokens, i
     T* const window = row + first;
     const unsigned skip = elements_to_alignment(window), head = skip < size ? skip : size;
     const unsigned vectors = (size - head) / Vector::size;
+#pragma unroll 4
     for (unsigned v = threadIdx.x; v < vectors; v += kMaskThreads) {
       const unsigned base = head + v * Vector::size;
       const uint32_t kept = marks_from<Vector::size>(words, base);
@@ -98,18 +102,16 @@ __device__ void mask_row(T* row, int64_t vocab, const int64_t* allowed_tokens, i
 
 template <class T>
 __global__ void __launch_bounds__(kMaskThreads)
-    advance_and_mask(Phases phases, T* logits, int64_t rows, int64_t vocab, const int64_t* allowed_tokens,
-                     int64_t allowed, const int32_t* batch_id_per_token_output, const int32_t* cu_seqlens_q_output) {
+    advance_and_mask(Phases phases, T* logits, int64_t vocab, const int64_t* allowed_tokens, int64_t allowed) {
   __shared__ uint32_t words[kWords];
-  __shared__ int64_t masked_row;
-  const int64_t slot = blockIdx.x;
-  if (threadIdx.x == 0) {
-    const int64_t row = cu_seqlens_q_output[slot];
-    const bool masks = phases.advance(slot) == kFirstAnswer && allowed > 0 && row >= 0 && row < rows;
-    masked_row = masks && batch_id_per_token_output[row] == slot ? row : -1;
-  }
-  __syncthreads();
-  if (masked_row >= 0) mask_row(logits + masked_row * vocab, vocab, allowed_tokens, allowed, words);
+  __shared__ int64_t masked_rows[kSlots];
+  const unsigned warp = threadIdx.x / kWarp;
+  const int64_t slot = blockIdx.x * int64_t(kSlots) + warp;
+  const int64_t masked_row = slot < phases.bsz ? phases.advance(slot) : -1;
+  if (threadIdx.x % kWarp == 0) masked_rows[warp] = masked_row;
+  if (!__syncthreads_or(masked_row >= 0) || allowed == 0) return;
+  for (int64_t row : masked_rows)
+    if (row >= 0) mask_row(logits + row * vocab, vocab, allowed_tokens, allowed, words);
 }
 
 template <class T>
@@ -130,12 +132,24 @@ void constrain(Stream stream, Tensor<T, 2> logits, Tensor<const int64_t, 2> toke
     throw ArgumentError("batch_id_per_token_output", "dimension 0 is ", batch_id_per_token_output.shape[0],
                         ", expected at least ", rows, " (rows of logits)");
   if (bsz == 0) return;
-  const Phases phases{token_ids_all.data,  token_ids_all.shape[1], prompt_lens.data,      stop_flags.data,
-                      seq_lens_encoder.data, step_idx.data,        reasoning_status.data, enable_thinking.data,
-                      think_end_id,        line_break_id,          history_layout};
-  advance_and_mask<<<static_cast<unsigned>(bsz), kMaskThreads, 0, stream>>>(
-      phases, logits.data, rows, logits.shape[1], allowed_tokens.data, allowed_tokens.shape[0],
-      batch_id_per_token_output.data, cu_seqlens_q_output.data);
+  const Phases phases{token_ids_all.data,
+                      token_ids_all.shape[1],
+                      prompt_lens.data,
+                      stop_flags.data,
+                      seq_lens_encoder.data,
+                      step_idx.data,
+                      reasoning_status.data,
+                      enable_thinking.data,
+                      think_end_id,
+                      line_break_id,
+                      history_layout,
+                      batch_id_per_token_output.data,
+                      cu_seqlens_q_output.data,
+                      bsz,
+                      rows};
+  const unsigned blocks = static_cast<unsigned>((bsz + kSlots - 1) / kSlots);
+  advance_and_mask<<<blocks, kMaskThreads, 0, stream>>>(phases, logits.data, logits.shape[1], allowed_tokens.data,
+                                                        allowed_tokens.shape[0]);
   check_launch("reasoning_phase_token_constraint");
 }
 

@@ -1,6 +1,6 @@
 // speculate_pre_process: packs a step that verifies drafts, and indexes the rows that it gives to sampling.
 #include "bindings/export.h"
-#include "packing.cuh"
+#include "packed_tokens.cuh"
 
 namespace opgold {
 namespace {
@@ -16,42 +16,24 @@ struct Prefixes {
   int32_t* cu_seqlens_q_output;
   int32_t* real_output_token_num;
 
-  __device__ uint32_t tokens(int64_t b) const { return static_cast<uint32_t>(seq_len[b]); }
+  // A block writes one of the three: two of tokens, and the last of output rows.
+  __device__ int32_t* sums(unsigned which) const {
+    return which == 0 ? cu_seqlens_q : which == 1 ? cu_seqlens_k : cu_seqlens_q_output;
+  }
   __device__ uint32_t rows(int64_t b) const {
     return static_cast<uint32_t>(output_rows(seq_len[b], seq_lens_encoder[b]));
   }
-  __device__ void scan_tokens(int32_t* prefix, LengthScan::TempStorage& storage) const {
-    scan_lengths([this](int64_t b) { return tokens(b); }, bsz, prefix, storage);
-  }
-  __device__ void scan_rows(int32_t* prefix, LengthScan::TempStorage& storage) const {
-    scan_lengths([this](int64_t b) { return rows(b); }, bsz, prefix, storage);
-  }
-
-  // A block writes one of the three.
-  __device__ void write(unsigned which, LengthScan::TempStorage& storage) const {
-    if (which < 2) {
-      scan_tokens(which == 0 ? cu_seqlens_q : cu_seqlens_k, storage);
-    } else {
-      scan_rows(cu_seqlens_q_output, storage);
-      if (threadIdx.x == 0) real_output_token_num[0] = cu_seqlens_q_output[bsz];
-    }
+  __device__ uint32_t length(unsigned which, int64_t b) const {
+    return which < 2 ? static_cast<uint32_t>(seq_len[b]) : rows(b);
   }
 };
 
-// Where packed tokens and the slots of output rows go; `blocks` blocks write tokens.
-struct Tokens {
-  TokenSource source;
-  int64_t count;
-  int64_t* ids_remove_padding;
-  int32_t* batch_id_per_token;
-  unsigned blocks;
-};
 struct Output {
   int64_t count;
   int32_t* batch_id_per_token_output;
 
-  __device__ void write(const int32_t* starts, int64_t bsz, int64_t row) const {
-    if (row < count) batch_id_per_token_output[row] = static_cast<int32_t>(place_of(starts, bsz, row).slot);
+  __device__ void write(int64_t row, const Place& place) const {
+    if (row < count) batch_id_per_token_output[row] = static_cast<int32_t>(place.slot);
   }
 };
 
@@ -59,37 +41,37 @@ __device__ inline int64_t row_of(unsigned block) { return block * int64_t(kThrea
 
 __global__ void __launch_bounds__(kThreads) scan_prefixes(Prefixes prefixes) {
   __shared__ LengthScan::TempStorage storage;
-  prefixes.write(blockIdx.x, storage);
+  const unsigned which = blockIdx.x;
+  scan_lengths([&](int64_t b) { return prefixes.length(which, b); }, prefixes.bsz, prefixes.sums(which), storage);
+  if (which == 2 && threadIdx.x == 0) *prefixes.real_output_token_num = prefixes.cu_seqlens_q_output[prefixes.bsz];
 }
 
-__global__ void __launch_bounds__(kThreads) write_rows(Prefixes prefixes, Tokens tokens, Output output) {
-  if (blockIdx.x < tokens.blocks) {
-    const int64_t row = row_of(blockIdx.x);
-    if (row < tokens.count)
-      tokens.source.pack(prefixes.cu_seqlens_q, prefixes.bsz, row, tokens.ids_remove_padding,
-                         tokens.batch_id_per_token);
-  } else {
-    output.write(prefixes.cu_seqlens_q_output, prefixes.bsz, row_of(blockIdx.x - tokens.blocks));
-  }
+__global__ void __launch_bounds__(kThreads)
+    write_rows(Prefixes prefixes, TokenPacking packing, unsigned token_blocks, Output output) {
+  if (blockIdx.x < token_blocks) return packing.pack(prefixes.cu_seqlens_q, row_of(blockIdx.x));
+  const int64_t row = row_of(blockIdx.x - token_blocks);
+  output.write(row, place_of(prefixes.cu_seqlens_q_output, prefixes.bsz, row));
 }
 
-// For at most kChunk slots both kernels in one launch: each block that writes rows sums the lengths itself.
-__global__ void __launch_bounds__(kThreads) scan_and_write_rows(Prefixes prefixes, Tokens tokens, Output output) {
-  __shared__ SlotTable table;
-  if (blockIdx.x < kPrefixes) {
-    prefixes.write(blockIdx.x, table.storage);
+// For few slots both kernels in one launch: blocks for drafts, for prefixes, for all other tokens, for output rows.
+template <int kPer>
+__global__ void __launch_bounds__(kThreads)
+    write_few_slots(Prefixes prefixes, TokenPacking packing, unsigned draft_blocks, unsigned token_blocks,
+                    Output output) {
+  __shared__ typename TokenPacking::Table<kPer> table;
+  unsigned block = blockIdx.x;
+  if (block < draft_blocks) return packing.pack_drafts(block, table.sums);
+  block -= draft_blocks;
+  if (block < kPrefixes) {
+    table.sums.write_prefix([&](int b) { return prefixes.length(block, b); }, prefixes.bsz, prefixes.sums(block));
+    if (block == 2 && threadIdx.x == 0) *prefixes.real_output_token_num = static_cast<int32_t>(table.sums.total());
     return;
   }
-  const unsigned block = blockIdx.x - kPrefixes;
-  if (block < tokens.blocks) {
-    table.scan_tokens(tokens.source, prefixes.seq_len, prefixes.bsz);
-    const int64_t row = row_of(block);
-    if (row < tokens.count)
-      table.pack(tokens.source, prefixes.bsz, row, tokens.ids_remove_padding, tokens.batch_id_per_token);
-  } else {
-    prefixes.scan_rows(table.starts, table.storage);
-    output.write(table.starts, prefixes.bsz, row_of(block - tokens.blocks));
-  }
+  block -= kPrefixes;
+  if (block < token_blocks) return packing.pack_others(row_of(block), table);
+  const int64_t row = row_of(block - token_blocks);
+  table.sums.scan([&](int b) { return prefixes.rows(b); }, prefixes.bsz);
+  output.write(row, table.sums.place(row));
 }
 
 void speculate_pre_process(Stream stream, Tensor<const int64_t, 2> input_ids, Tensor<const int32_t, 1> seq_len,
@@ -115,17 +97,19 @@ void speculate_pre_process(Stream stream, Tensor<const int64_t, 2> input_ids, Te
 
   const Prefixes prefixes{seq_len.data, seq_lens_encoder.data, bsz, cu_seqlens_q.data, cu_seqlens_k.data,
                           cu_seqlens_q_output.data, real_output_token_num.data};
-  const int token_blocks = blocks_for(cpu_token_num);
-  const Tokens tokens{{input_ids.data, input_ids.shape[1], draft_tokens.data, max_draft, seq_lens_encoder.data},
-                      cpu_token_num, ids_remove_padding.data, batch_id_per_token.data,
-                      static_cast<unsigned>(token_blocks)};
+  const TokenPacking packing{input_ids.data, input_ids.shape[1], draft_tokens.data, max_draft, seq_lens_encoder.data,
+                             seq_len.data, bsz, cpu_token_num, ids_remove_padding.data, batch_id_per_token.data};
   const Output output{bsz * max_draft, batch_id_per_token_output.data};
-  const int blocks = token_blocks + blocks_for(bsz * max_draft);
-  if (bsz <= kChunk) {
-    scan_and_write_rows<<<kPrefixes + blocks, kThreads, 0, stream>>>(prefixes, tokens, output);
+  const unsigned token_blocks = blocks_for(cpu_token_num), blocks = token_blocks + blocks_for(bsz * max_draft);
+  const unsigned draft_blocks = packing.draft_blocks(), all_blocks = draft_blocks + kPrefixes + blocks;
+  if (bsz <= kThreads) {
+    write_few_slots<1><<<all_blocks, kThreads, 0, stream>>>(prefixes, packing, draft_blocks, token_blocks, output);
+  } else if (bsz <= kFewSlots) {
+    write_few_slots<kMostPer>
+        <<<all_blocks, kThreads, 0, stream>>>(prefixes, packing, draft_blocks, token_blocks, output);
   } else {
     scan_prefixes<<<kPrefixes, kThreads, 0, stream>>>(prefixes);
-    write_rows<<<blocks, kThreads, 0, stream>>>(prefixes, tokens, output);
+    write_rows<<<blocks, kThreads, 0, stream>>>(prefixes, packing, token_blocks, output);
   }
   check_launch("speculate_pre_process");
 }

@@ -1,6 +1,7 @@
 // speculate_set_stop_value_multi_seqs: cuts accepted tokens behind the first stop sequence that ends in them.
 //
-// A block does a slot: its warps take sequences, their lanes the places where one may end.
+// A block does a slot: its warps take sequences, their lanes the places where one may end. For few and short sequences
+// and few drafts, one warp takes all of them.
 #include "bindings/export.h"
 #include "history.cuh"
 
@@ -9,6 +10,8 @@ namespace {
 
 constexpr int kStopThreads = 128;
 constexpr int kCompared = 4;  // tokens whose loads are in flight
+constexpr int kFewSequences = 4, kFewTokens = 8, kFewPlaces = 8;
+static_assert(kFewSequences * kFewTokens == kWarp && kFewTokens == kFewPlaces, "a lane a token, and a place");
 
 struct StopSearch {
   const int64_t* history;  // the slot's first generated token
@@ -81,6 +84,57 @@ __global__ void __launch_bounds__(kStopThreads) cut_slots(StopOp op) {
   }
 }
 
+// Lane 8 * s + p asks whether sequence s ends before place p, in a text that all lanes put into shared memory. So there
+// are two steps of loads: what tells of a slot, then its history.
+__global__ void __launch_bounds__(kWarp) cut_few(StopOp op) {
+  __shared__ int64_t text[kFewTokens + kFewPlaces];  // the history's last tokens, then the accepted ones
+  __shared__ int64_t sequences[kWarp];
+  const int64_t slot = blockIdx.x;
+  const int lane = threadIdx.x, place = lane % kFewPlaces, own = lane / kFewPlaces;
+  const int width = int(op.max_draft), longest = int(op.max_stop);
+  const int64_t sequence = slot * op.sequences + (own < op.sequences ? own : 0);
+  int64_t* const row = op.accept_tokens + slot * width;
+
+  const int64_t accepted = row[lane < width ? lane : 0];
+  const int64_t wanted = op.stop_seqs[sequence * longest + (place < longest ? place : 0)];
+  const int64_t end_token = op.end_ids[0];
+  const int64_t step = op.step_idx[slot], prompt = op.prompt_lens[slot], fewest = op.min_tokens[slot];
+  const int32_t length = op.stop_seqs_len[sequence], count = op.accept_num[slot];
+  const bool stopped = op.stop_flags[slot];
+  __syncwarp();
+  if (width > kFewPlaces) return;  // never: the compiler uses nothing loaded above before a barrier and a branch
+
+  const Entries history = entries_inside(wrapping_sum(prompt, op.history_layout), step, op.width);
+  int64_t old = 0;
+  if (lane < kFewTokens && lane < history.count)
+    old = op.token_ids_all[slot * op.width + history.begin + history.count - 1 - lane];
+  if (lane < kFewTokens) text[kFewTokens - 1 - lane] = old;
+  if (lane < width) text[kFewTokens + lane] = accepted;
+  sequences[lane] = wanted;
+  __syncwarp();
+
+  const bool looked = !stopped && wrapping_sum(step, int64_t(count)) >= fewest;
+  const int places = !looked ? 0 : count <= 1 ? 1 : count < width ? count : width;
+  bool same = own < op.sequences && length > 0 && length <= longest;
+  same &= place < places && history.count + place >= length;
+  const int64_t* const begin = text + (same ? kFewTokens + place - length : 0);
+#pragma unroll
+  for (int k = 0; k < kFewTokens; ++k) same &= k >= length || begin[k] == sequences[own * kFewTokens + k];
+  unsigned ends = __ballot_sync(~0u, same);
+  ends |= ends >> 2 * kFewPlaces;
+  ends = (ends | ends >> kFewPlaces) & ((1u << kFewPlaces) - 1);  // a bit for each place
+  if (ends == 0 || lane > 0) return;
+  const int first = __ffs(int(ends)) - 1;
+  row[first] = end_token;
+  op.accept_num[slot] = first + 1;
+}
+
+// Whether cut_few can do them.
+bool few(const StopOp& op) {
+  return op.sequences <= kFewSequences && op.max_stop > 0 && op.max_stop <= kFewTokens && op.max_draft > 0 &&
+         op.max_draft <= kFewPlaces;
+}
+
 void speculate_set_stop_value_multi_seqs(Stream stream, Tensor<int64_t, 2> accept_tokens,
                                          Tensor<int32_t, 1> accept_num, Tensor<const int64_t, 2> token_ids_all,
                                          Tensor<const int64_t, 1> prompt_lens, Tensor<const int64_t, 1> step_idx,
@@ -98,7 +152,9 @@ void speculate_set_stop_value_multi_seqs(Stream stream, Tensor<int64_t, 2> accep
                   token_ids_all.shape[1], prompt_lens.data, step_idx.data, stop_flags.data,
                   stop_seqs.data, stop_seqs.shape[1], stop_seqs.shape[2], stop_seqs_len.data,
                   end_ids.data, min_tokens.data, history_layout};
-  cut_slots<<<static_cast<unsigned>(bsz), kStopThreads, 0, stream>>>(op);
+  const unsigned slots = static_cast<unsigned>(bsz);
+  if (few(op)) cut_few<<<slots, kWarp, 0, stream>>>(op);
+  else cut_slots<<<slots, kStopThreads, 0, stream>>>(op);
   check_launch("speculate_set_stop_value_multi_seqs");
 }
 

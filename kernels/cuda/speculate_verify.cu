@@ -1,61 +1,27 @@
 // speculate_verify: the older verifying op, which also advances steps and stops slots.
 #include "bindings/export.h"
-#include "verify.cuh"
+#include "verify_short.cuh"
 
 namespace opgold {
 namespace {
 
-struct Slots {
-  int64_t* accept_tokens;
+struct Outcome {
+  static constexpr bool kResumes = false, kKeepsEnd = false, kAdvances = true;
+
+  int64_t slots;
   int32_t* accept_num;
   int64_t* step_idx;
   bool* stop_flags;
-  const int32_t* seq_lens_encoder;
-  const int64_t* draft_tokens;
-  int64_t width;
-  const int32_t* seq_lens_this_time;
-  const int64_t* max_dec_len;
-  const bool* is_block_step;
-  const int32_t* cu_seqlens_q_output;
-  const float* topp;
-  const int32_t* reasoning_status;
-  const float* uniforms;  // null: not drawn
-  int64_t bsz;
-  bool benchmark_mode;
-  bool accept_all_drafts;
-  bool target_sampling;
   bool one_step_stop;
-};
 
-__global__ void __launch_bounds__(kVerifyThreads) verify_slots(Slots op, Verifier verifier, Endings endings) {
-  const int64_t slot = blockIdx.x * int64_t(kSlotsPerBlock) + threadIdx.x / kWarp;
-  const int lane = threadIdx.x % kWarp;
-  if (slot >= op.bsz) return;
-  const DraftRow row{op.draft_tokens + slot * op.width, op.width,          op.seq_lens_this_time[slot],
-                     op.cu_seqlens_q_output[slot],      op.step_idx[slot], op.max_dec_len[slot]};
-  const bool dead = op.stop_flags[slot] || op.is_block_step[slot];
-  const bool none = op.benchmark_mode || op.seq_lens_encoder[slot] != 0 || op.reasoning_status[slot] == 1;
-  const float mark = op.uniforms ? op.uniforms[slot] * op.topp[slot] : 0.0f;
-  __syncwarp();  // every lane has read what the first one writes
-  if (dead) return;
-  if (row.tokens <= 0) {
-    if (lane == 0) op.accept_num[slot] = 0;
-    return;
+  __device__ void put(int64_t slot, const Emission& emission, int64_t step) const {
+    if (!emission.live) return;
+    accept_num[slot] = static_cast<int32_t>(emission.length);
+    if (emission.length == 0) return;
+    step_idx[slot] = static_cast<int64_t>(uint64_t(step) + uint64_t(emission.length));
+    if (emission.ended || one_step_stop) stop_flags[slot] = true;
   }
-  const auto final = [&](int64_t packed) -> int64_t {
-    if (op.target_sampling) return packed >= 0 && packed < verifier.target_rows ? verifier.targets[packed] : -1;
-    if (op.uniforms) return verifier.candidates.draw(packed, mark, lane);
-    return verifier.candidates.holds(packed) ? verifier.candidates.ids[packed * verifier.candidates.width] : -1;
-  };
-  const Accepting accepting = none ? Accepting::none : op.accept_all_drafts ? Accepting::all : Accepting::verified;
-  const DraftRow::Emission emission =
-      row.emit(verifier, endings, accepting, final, op.accept_tokens + slot * op.width, lane);
-  if (lane == 0) {
-    op.accept_num[slot] = static_cast<int32_t>(emission.length);
-    op.step_idx[slot] = static_cast<int64_t>(uint64_t(row.step) + uint64_t(emission.length));
-    if (emission.stopped || op.one_step_stop) op.stop_flags[slot] = true;
-  }
-}
+};
 
 void speculate_verify(Stream stream, Optional<Tensor<const int64_t, 1>> sampled_token_ids,
                       Tensor<int64_t, 2> accept_tokens, Tensor<int32_t, 1> accept_num, Tensor<int64_t, 1> step_idx,
@@ -85,7 +51,7 @@ void speculate_verify(Stream stream, Optional<Tensor<const int64_t, 1>> sampled_
     ((tensors.given ? void() : throw ArgumentError(tensors.name, "required in this mode")), ...);
   };
   const bool draws = enable_topp && !use_target_sampling;
-  Verifier verifier{nullptr, 0, {}, verify_window, use_topk, false};
+  Verifier verifier{nullptr, 0, {}, verify_window, use_topk};
   if (use_target_sampling) {
     needed(sampled_token_ids);
     verifier.targets = sampled_token_ids.data;
@@ -103,29 +69,25 @@ void speculate_verify(Stream stream, Optional<Tensor<const int64_t, 1>> sampled_
     }
     verifier.candidates = {verify_tokens.data, verify_scores.data, actual_candidate_len.data, rows, candidates};
   }
-  if (bsz == 0) return;
-  const Slots op{accept_tokens.data,
-                 accept_num.data,
-                 step_idx.data,
-                 stop_flags.data,
-                 seq_lens_encoder.data,
-                 draft_tokens.data,
+  const Slots op{draft_tokens.data,
+                 accept_tokens.data,
                  width,
                  seq_lens_this_time.data,
-                 max_dec_len.data,
-                 is_block_step.data,
+                 seq_lens_encoder.data,
                  cu_seqlens_q_output.data,
-                 topp.data,
                  reasoning_status.data,
+                 step_idx.data,
+                 max_dec_len.data,
+                 stop_flags.data,
+                 is_block_step.data,
+                 topp.data,
                  draws ? uniforms.data : nullptr,
                  bsz,
                  benchmark_mode,
-                 accept_all_drafts,
-                 use_target_sampling,
-                 prefill_one_step_stop};
-  const Endings endings{end_tokens.data, end_tokens.shape[0], false};
-  verify_slots<<<blocks_of_slots(bsz), kVerifyThreads, 0, stream>>>(op, verifier, endings);
-  check_launch("speculate_verify");
+                 accept_all_drafts};
+  const Endings endings{end_tokens.data, end_tokens.shape[0]};
+  const Outcome outcome{bsz, accept_num.data, step_idx.data, stop_flags.data, prefill_one_step_stop};
+  launch_verify(stream, "speculate_verify", op, verifier, endings, outcome);
 }
 
 }  // namespace

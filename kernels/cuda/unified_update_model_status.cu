@@ -1,19 +1,18 @@
 // unified_update_model_status: every slot's state after a step's tokens are known.
 //
-// One block does all slots: the flag hangs on state that is written.
+// kLanes lanes do a slot. Each works out its whole state, so that nothing is handed on; the first one writes it.
 #include "bindings/export.h"
-#include "slot_groups.cuh"
+#include "cluster_votes.cuh"
+#include "end_tokens.cuh"
+#include "slot_buffers.cuh"
 
 namespace opgold {
 namespace {
 
-constexpr int kEnds = 2;  // end tokens that are looked for at a time
-
-// Where a row's tokens go, but for the last one, which its slot's lane writes: it may be another.
-struct alignas(16) Taken {
-  int64_t cell;   // of the history, for the first token
-  int64_t count;  // tokens that have cells
-};
+constexpr ClusterShape kCluster{8, 128};
+constexpr int kLanes = 4;
+constexpr int kTokens = 2;  // of a row, that a lane takes at a time
+constexpr int kPart = kLanes * kTokens;
 
 struct Status {
   int32_t* seq_lens_encoder;
@@ -28,7 +27,7 @@ struct Status {
   Rows<int64_t> token_ids_all;
   const int64_t* prompt_lens;
   int64_t* step_idx;
-  const int64_t* end_tokens;
+  const int64_t* end_ids;
   int64_t end_count;
   const int64_t* max_dec_len;
   int64_t bsz;
@@ -48,33 +47,25 @@ struct Status {
             max_dec_len[slot],      prompt_lens[slot],      stop_flags[slot],      is_paused[slot]};
   }
 
-  // Bit p: whether the lane's token of pass p is an end token.
-  __device__ unsigned ends(const int64_t (&tokens)[kPasses]) const {
-    unsigned found = 0;
-#pragma unroll 1
-    for (int64_t first = 0; first < end_count; first += kEnds) {
-      int64_t end[kEnds];
+  // The lane's tokens of the kPart from column `begin` on: every kLanes-th. 0 where there is none.
+  __device__ void load(const int64_t* row, uint32_t begin, bool there, int64_t (&tokens)[kTokens]) const {
 #pragma unroll
-      for (int k = 0; k < kEnds; ++k) end[k] = end_tokens[first + k < end_count ? first + k : end_count - 1];
-#pragma unroll
-      for (int pass = 0; pass < kPasses; ++pass) {
-        bool same = false;
-        for (int k = 0; k < kEnds; ++k) same |= tokens[pass] == end[k];
-        found |= unsigned(same) << pass;
-      }
+    for (int k = 0; k < kTokens; ++k) {
+      const uint32_t column = begin + k * kLanes + threadIdx.x % kLanes;
+      tokens[k] = there && column < most ? row[column] : 0;
     }
-    return found;
   }
 
-  // Of the lane's slot, which of its row's kRowLanes tokens are end tokens.
-  __device__ static unsigned gathered(unsigned found, unsigned lane) {
-    unsigned own = 0;
+  // Which of the slot's kPart tokens are end tokens, a bit each. The whole warp takes part.
+  __device__ static unsigned ends(const EndTokens& end_tokens, const int64_t (&tokens)[kTokens]) {
+    const unsigned first_lane = threadIdx.x % kWarp / kLanes * kLanes;
+    unsigned found = 0;
 #pragma unroll
-    for (int pass = 0; pass < kPasses; ++pass) {
-      const unsigned all = __ballot_sync(~0u, found >> pass & 1);
-      if (lane / kRowsPerPass == pass) own = all;
+    for (int k = 0; k < kTokens; ++k) {
+      const unsigned lanes = __ballot_sync(~0u, end_tokens.has(tokens[k])) >> first_lane & ((1u << kLanes) - 1);
+      found |= lanes << (k * kLanes);
     }
-    return own >> lane % kRowsPerPass * kRowLanes & ((1u << kRowLanes) - 1);
+    return found;
   }
 
   // Index of the first token with which the step reaches `limit`; `none` if that lies behind all tokens.
@@ -84,57 +75,57 @@ struct Status {
     return before < none ? uint32_t(before) : none;
   }
 
-  // Whether the lane's slot runs on. `taken` is the warp's.
-  __device__ bool update(const SlotGroup& group, Taken* taken) const {
+  // Whether the slot, if it is `there`, runs on. The whole warp takes part.
+  __device__ bool update(int64_t slot, bool there) const {
+    const bool writes = there && threadIdx.x % kLanes == 0;
+    int64_t* const row = step_output_ids.row(slot);
     State state{};
     state.stopped = true;
-    int64_t tokens[kPasses], end_token = 0;
-    if (group.owns()) state = read(group.slot());
-    group.load(step_output_ids, 0, tokens);
-    if (end_count > 0) end_token = end_tokens[0];
+    int64_t tokens[kTokens];
+    const EndTokens end_tokens(end_ids, end_count);
+    if (there) state = read(slot);
+    load(row, 0, there, tokens);
 
     uint32_t first_end = most;
 #pragma unroll 1
-    for (uint32_t begin = 0; begin < most; begin += kRowLanes) {
-      if (begin > 0) group.load(step_output_ids, begin, tokens);
-      const unsigned found = gathered(ends(tokens), group.lane);
+    for (uint32_t begin = 0; begin < most; begin += kPart) {
+      if (begin > 0) load(row, begin, there, tokens);
+      const unsigned found = ends(end_tokens, tokens);
       const uint32_t index = begin + __ffs(int(found)) - 1;
       if (found != 0 && index < first_end) first_end = index;
     }
-    __syncwarp();  // the last group's `taken` has been read
-    Taken own{0, 0};
-    bool runs_on = false;
-    if (!state.stopped && !state.paused)
-      own = advance(group.slot(), state, first_end, end_token, runs_on);
-    else if (group.owns() && group.slot() < bsz)
-      clear(group.slot());
-    if (group.lane < kSlotsPerWarp) taken[group.lane] = own;
-    __syncwarp();
-#pragma unroll 1
-    for (uint32_t begin = 0; begin < most; begin += kRowLanes) {
-      if (most > kRowLanes) group.load(step_output_ids, begin, tokens);
-      const uint32_t index = begin + group.column();
-#pragma unroll
-      for (int pass = 0; pass < kPasses; ++pass) {
-        const Taken row = taken[group.place(pass)];
-        if (index < uint32_t(row.count)) token_ids_all.data[row.cell + index] = tokens[pass];
-      }
+    __syncwarp();  // all lanes have read what the first one writes
+    if (state.stopped || state.paused) {
+      if (writes && slot < bsz) clear(slot);
+      return false;
     }
-    return runs_on;
-  }
 
-  // Writes the state of a slot that runs, and its last token.
-  __device__ Taken advance(int64_t slot, const State& state, uint32_t first_end, int64_t end_token,
-                           bool& runs_on) const {
     uint32_t count = state.length < 0 ? 0 : uint32_t(state.length) < most ? uint32_t(state.length) : most;
     const uint32_t full = reaches(state.step, state.limit, count);
     const uint32_t stop = first_end < full ? first_end : full;
     const bool stops = stop < count, replaces = stops && stop < first_end;
     if (stops) count = stop + 1;
-    const uint32_t last = count - 1;
-    int64_t* out = step_output_ids.row(slot);
-    int64_t token = end_token;
-    if (count > 0 && !replaces) token = out[last];
+    const int64_t first = wrapping_sum(wrapping_sum(state.prompt, state.step), history_layout);
+    const int64_t cells = token_ids_all.holds(first) ? token_ids_all.width - first : 0;
+    int64_t* const history = token_ids_all.row(slot) + (cells > 0 ? first : 0);
+#pragma unroll 1
+    for (uint32_t begin = 0; begin < count; begin += kPart) {
+      if (most > kPart) load(row, begin, there, tokens);
+#pragma unroll
+      for (int k = 0; k < kTokens; ++k) {
+        const uint32_t index = begin + k * kLanes + threadIdx.x % kLanes;
+        const bool last = index + 1 == count;
+        const int64_t token = last && replaces ? end_tokens.first(0) : tokens[k];
+        if (index < count && index < cells) history[index] = token;
+        if (last) step_input_ids.row(slot)[0] = token;
+        if (last && replaces) row[index] = token;
+      }
+    }
+    if (writes) advance(slot, state, count, stops);
+    return !stops;
+  }
+
+  __device__ void advance(int64_t slot, const State& state, uint32_t count, bool stops) const {
     if (state.encoder > 0) {
       seq_lens_decoder[slot] = wrapping_sum(state.decoder, state.encoder);
       seq_lens_encoder[slot] = 0;
@@ -144,16 +135,6 @@ struct Status {
     step_output_len[slot] = static_cast<int32_t>(count);
     step_idx[slot] = wrapping_sum(state.step, int64_t(count));
     if (stops) stop_flags[slot] = true;
-    runs_on = !stops;
-    if (count == 0) return {0, 0};
-
-    const int64_t begin = wrapping_sum(wrapping_sum(state.prompt, state.step), history_layout);
-    if (replaces) out[last] = token;
-    step_input_ids.row(slot)[0] = token;
-    if (!token_ids_all.holds(begin)) return {0, 0};
-    const int64_t cell = slot * token_ids_all.width + begin, held = token_ids_all.width - begin;
-    if (last < held) token_ids_all.data[cell + last] = token;
-    return {cell, last < held ? last : held};
   }
 
   __device__ void clear(int64_t slot) const {
@@ -166,13 +147,15 @@ struct Status {
 };
 
 __global__ void __launch_bounds__(kMostThreads) update_slots(Status op) {
-  __shared__ Taken taken[kMostThreads];
-  int runs_on = 0;
-  for_each_group(op.slots, [&](const SlotGroup& group) {
-    runs_on |= op.update(group, taken + threadIdx.x / kWarp * kWarp);
-  });
-  runs_on = __syncthreads_or(runs_on);
-  if (threadIdx.x == 0) op.has_running_seqs[0] = runs_on != 0;
+  __shared__ ClusterVotes votes;
+  votes.open();
+  bool runs_on = false;
+  const int64_t own = cluster_thread() / kLanes;
+#pragma unroll 1
+  for (int64_t round = 0; round < op.slots; round += cluster_threads() / kLanes)
+    runs_on |= op.update(round + own, round + own < op.slots);
+  runs_on = votes.any(runs_on);
+  if (cluster_thread() == 0) op.has_running_seqs[0] = runs_on;
 }
 
 void unified_update_model_status(Stream stream, Tensor<int32_t, 1> seq_lens_encoder,
@@ -196,7 +179,7 @@ void unified_update_model_status(Stream stream, Tensor<int32_t, 1> seq_lens_enco
                   end_tokens.data,       end_tokens.shape[0],      max_dec_len.data,      bsz,
                   slots,                 history_layout,
                   static_cast<uint32_t>(step_output_ids.shape[1] < INT32_MAX ? step_output_ids.shape[1] : INT32_MAX)};
-  update_slots<<<1, threads_for_groups(slots), 0, stream>>>(op);
+  launch_cluster(kCluster, stream, slots * kLanes, update_slots, op);
   check_launch("unified_update_model_status");
 }
 

@@ -25,6 +25,7 @@ struct UpdatedRows {
     int64_t step, limit;
     bool stopped;
     __device__ bool prompt() const { return encoder > 0; }
+    __device__ int64_t next_step() const { return wrapping_sum(step, int64_t(prompt() ? 1 : this_time)); }
   };
 
   __device__ Row read(const bool* stop_flags, int64_t slot) const {
@@ -32,23 +33,18 @@ struct UpdatedRows {
             step_idx[slot],           max_dec_len[slot],      stop_flags[slot]};
   }
 
-  __device__ int64_t token(int64_t index) const {
-    return index >= 0 && index < sampled ? inter_next_tokens[index] : -1;
+  // The sampled token, if it is `wanted` and there; else -1.
+  __device__ int64_t token(int64_t index, bool wanted) const {
+    return wanted & (index >= 0) & (index < sampled) ? inter_next_tokens[index] : -1;
   }
 
-  // Takes the row past its tokens and puts `token` at the history's end. Returns the new step.
-  __device__ int64_t advance(int64_t slot, const Row& row, int64_t token) const {
-    const int64_t step = wrapping_sum(row.step, int64_t(row.prompt() ? 1 : row.this_time));
+  // Takes the row past its tokens and puts `token` at the history's end.
+  __device__ void advance(int64_t slot, const Row& row, int64_t token) const {
     seq_lens_decoder[slot] = wrapping_sum(row.decoder, row.prompt() ? row.encoder : row.this_time);
-    step_idx[slot] = step;
-    pre_ids.put(slot, row.prompt() ? 1 : step, token);
-    return step;
+    step_idx[slot] = row.next_step();
+    pre_ids.put(slot, row.prompt() ? 1 : row.next_step(), token);
   }
 
-  __device__ void set_drafts(int64_t slot, int64_t token) const {
-    draft_tokens.put(slot, 0, token);
-    base_model_draft_tokens.row(slot)[column] = token;
-  }
 };
 
 // Checks shapes and the substep.

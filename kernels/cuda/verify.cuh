@@ -1,4 +1,5 @@
-// What the two verifying ops share. A warp does a slot: a lane looks at a position of the draft row.
+// What the two verifying ops share: slots, verifiers, endings, and the kernel for rows of any length. A warp does a
+// slot: a lane looks at a position of the draft row.
 #pragma once
 
 #include "bindings/device.h"
@@ -9,10 +10,6 @@ constexpr int kWarp = 32;
 constexpr int kVerifyThreads = 128;
 constexpr int kSlotsPerBlock = kVerifyThreads / kWarp;
 constexpr unsigned kAllLanes = 0xffffffffu;
-
-inline unsigned blocks_of_slots(int64_t slots) {
-  return static_cast<unsigned>((slots + kSlotsPerBlock - 1) / kSlotsPerBlock);
-}
 
 // The candidates of packed output rows, best first.
 struct Candidates {
@@ -55,7 +52,6 @@ struct Verifier {
   Candidates candidates;
   int64_t window;
   bool first_only;  // only the first candidate counts
-  bool resumes;     // verification goes on behind a window
 
   struct Verdict {
     bool passes;  // by itself
@@ -77,6 +73,13 @@ struct Verifier {
       for (int64_t rank = 0; rank < candidates.width; ++rank) is.passes |= rank < count && ids[rank] == draft;
     }
     return is;
+  }
+
+  // The token that follows when no draft of `row` passes. The whole warp takes part.
+  __device__ int64_t next(int64_t row, bool drawn, float mark, int lane) const {
+    if (targets) return row >= 0 && row < target_rows ? targets[row] : -1;
+    if (drawn) return candidates.draw(row, mark, lane);
+    return candidates.holds(row) ? candidates.ids[row * candidates.width] : -1;
   }
 };
 
@@ -111,7 +114,6 @@ struct Walk {
 struct Endings {
   const int64_t* tokens;
   int64_t count;
-  bool kept;  // an end token at the limit stays what it is
 
   __device__ bool ends(int64_t token) const {
     bool found = false;
@@ -125,9 +127,36 @@ struct Endings {
   }
 };
 
+// What an op knows of its slots, and where their tokens go.
+struct Slots {
+  const int64_t* drafts;  // `width` columns a slot, as in `output`
+  int64_t* output;
+  int64_t width;
+  const int32_t* seq_lens_this_time;
+  const int32_t* seq_lens_encoder;
+  const int32_t* cu_seqlens_q_output;
+  const int32_t* reasoning_status;
+  const int64_t* step_idx;
+  const int64_t* max_dec_len;
+  const bool* stop_flags;
+  const bool* is_block_step;
+  const float* topp;
+  const float* uniforms;  // null: not drawn
+  int64_t bsz;
+  bool reject_all;
+  bool accept_all;
+};
+
+// What a slot emits.
+struct Emission {
+  int64_t length;
+  bool live;   // neither stopped nor blocked
+  bool ended;  // by an end token or the limit
+};
+
 enum class Accepting { none, all, verified };
 
-// One slot's draft row, and what it emits.
+// One slot's draft row.
 struct DraftRow {
   const int64_t* input;
   int64_t width;
@@ -136,18 +165,12 @@ struct DraftRow {
   int64_t step;
   int64_t limit;
 
-  struct Emission {
-    int64_t length;
-    int64_t last;  // the last token emitted
-    bool stopped;
-  };
-
-  // The whole warp takes part. Emits what `final(row)` gives behind the accepted drafts.
-  template <class Final>
-  __device__ Emission emit(const Verifier& verifier, const Endings& endings, Accepting accepting, Final final,
+  // The whole warp takes part. Emits what `next(row)` gives behind the accepted drafts.
+  template <class Outcome, class Next>
+  __device__ Emission emit(const Verifier& verifier, const Endings& endings, Accepting accepting, Next next,
                            int64_t* output, int lane) const {
     const int64_t drafts = accepting == Accepting::none ? 0 : (tokens < width ? tokens : width) - 1;
-    Walk walk{verifier.window, verifier.resumes};
+    Walk walk{verifier.window, Outcome::kResumes};
     int64_t stop = INT64_MAX;  // the first draft at which emission stops
     for (int64_t base = 0; base < drafts && walk.open; base += kWarp) {
       const int64_t position = base + lane;
@@ -168,13 +191,40 @@ struct DraftRow {
 
     const bool among_drafts = stop < walk.accepted;
     const int64_t length = among_drafts ? stop + 1 : walk.accepted + 1;
-    int64_t last = among_drafts ? input[length] : final(first + walk.accepted);
+    int64_t last = among_drafts ? input[length] : next(first + walk.accepted);
     const bool ends = endings.ends(last), full = Endings::full(step, limit, length);
-    if (full && !(ends && endings.kept) && endings.count > 0) last = endings.tokens[0];
+    if (full && !(ends && Outcome::kKeepsEnd) && endings.count > 0) last = endings.tokens[0];
     for (int64_t position = lane; position < length && position < width; position += kWarp)
       output[position] = position == length - 1 ? last : input[position + 1];
-    return {length, last, ends || full};
+    return {length, true, ends || full};
   }
 };
+
+// An `Outcome` is what parts the two ops. Its put(slot, emission, step) writes one of its `slots`. kResumes:
+// verification goes on behind a window. kKeepsEnd: an end token at the limit stays what it is. kAdvances: put() writes
+// state that is read here, and asks whether the slot has ended.
+template <class Outcome>
+__global__ void __launch_bounds__(kVerifyThreads)
+    verify_slots(Slots op, Verifier verifier, Endings endings, Outcome outcome) {
+  const int64_t slot = blockIdx.x * int64_t(kSlotsPerBlock) + threadIdx.x / kWarp;
+  const int lane = threadIdx.x % kWarp;
+  if (slot >= outcome.slots) return;
+  Emission emission{0, false, false};
+  int64_t step = 0;
+  if (slot < op.bsz) {
+    const DraftRow row{op.drafts + slot * op.width, op.width,          op.seq_lens_this_time[slot],
+                       op.cu_seqlens_q_output[slot], op.step_idx[slot], op.max_dec_len[slot]};
+    emission.live = !op.stop_flags[slot] && !op.is_block_step[slot];
+    const bool none = op.reject_all || op.seq_lens_encoder[slot] != 0 || op.reasoning_status[slot] == 1;
+    const float mark = op.uniforms ? op.uniforms[slot] * op.topp[slot] : 0.0f;
+    const auto next = [&](int64_t packed) { return verifier.next(packed, op.uniforms != nullptr, mark, lane); };
+    const Accepting accepting = none ? Accepting::none : op.accept_all ? Accepting::all : Accepting::verified;
+    __syncwarp();  // every lane has read what the first one writes
+    if (emission.live && row.tokens > 0)
+      emission = row.emit<Outcome>(verifier, endings, accepting, next, op.output + slot * op.width, lane);
+    step = row.step;
+  }
+  if (lane == 0) outcome.put(slot, emission, step);
+}
 
 }  // namespace opgold

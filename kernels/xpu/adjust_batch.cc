@@ -21,9 +21,9 @@ void adjust_batch(Stream stream, Tensor<const T, 2> x, Entries encoder_seq_lod, 
                   Entries len_info_cpu, Optional<Entries> output_padding_offset, Tensor<T, 2> out,
                   int64_t /*max_input_length*/) {
   const int tokens = count_of(x, 0);
-  const int bsz = require_split_batch(encoder_batch_idx, decoder_batch_idx, encoder_batch_idx_cpu, decoder_batch_idx_cpu,
-                                      encoder_seq_lod, decoder_seq_lod, encoder_seq_lod_cpu, decoder_seq_lod_cpu,
-                                      len_info_cpu);
+  const int bsz =
+      require_split_batch(encoder_batch_idx, decoder_batch_idx, encoder_batch_idx_cpu, decoder_batch_idx_cpu,
+                          encoder_seq_lod, decoder_seq_lod, encoder_seq_lod_cpu, decoder_seq_lod_cpu, len_info_cpu);
   if (output_padding_offset.given) throw ArgumentError("output_padding_offset", "is given, expected none");
   out.require(0, tokens, "rows of x");
   out.require(1, x.shape[1], "columns of x");

@@ -34,8 +34,8 @@ struct Lists {
 
   // Longer ones keep their rest.
   void require(int64_t bsz) const {
-    for (const List* list : {&encoder_batch_map, &decoder_batch_map, &encoder_batch_idx, &decoder_batch_idx, &prefix_len,
-                             &decoder_context_len, &decoder_context_len_cache})
+    for (const List* list : {&encoder_batch_map, &decoder_batch_map, &encoder_batch_idx, &decoder_batch_idx,
+                             &prefix_len, &decoder_context_len, &decoder_context_len_cache})
       require_room(*list, bsz);
     for (const List* list : {&encoder_seq_lod, &decoder_seq_lod, &encoder_kv_lod}) require_room(*list, bsz + 1);
   }
@@ -73,16 +73,18 @@ void get_infer_param(Stream stream, Lengths seq_lens_encoder, Lengths seq_lens_d
   seq_lens_decoder.require(0, bsz, "slots of seq_lens_this_time");
   if (block_tables.shape[0] < bsz)
     throw ArgumentError("block_tables", block_tables.shape[0], " rows, expected at least ", bsz);
-  const Lists device = {encoder_batch_map, decoder_batch_map, encoder_batch_idx, decoder_batch_idx,   encoder_seq_lod,
-                        decoder_seq_lod,   encoder_kv_lod,    prefix_len,        decoder_context_len, decoder_context_len_cache};
-  const Lists host = {encoder_batch_map_cpu, decoder_batch_map_cpu,   encoder_batch_idx_cpu,        decoder_batch_idx_cpu,
-                      encoder_seq_lod_cpu,   decoder_seq_lod_cpu,     encoder_kv_lod_cpu,           prefix_len_cpu,
+  const Lists device = {encoder_batch_map,   decoder_batch_map, encoder_batch_idx,   decoder_batch_idx,
+                        encoder_seq_lod,     decoder_seq_lod,   encoder_kv_lod,      prefix_len,
+                        decoder_context_len, decoder_context_len_cache};
+  const Lists host = {encoder_batch_map_cpu,   decoder_batch_map_cpu, encoder_batch_idx_cpu,   decoder_batch_idx_cpu,
+                      encoder_seq_lod_cpu,     decoder_seq_lod_cpu,   encoder_kv_lod_cpu,      prefix_len_cpu,
                       decoder_context_len_cpu, decoder_context_len_cache_cpu};
   device.require(bsz);
   host.require(bsz);
   len_info_cpu.require(0, 7, "counts");
   if (block_size < 1) throw ArgumentError("block_size", block_size, ", expected at least 1");
-  if (num_speculative_tokens < 0) throw ArgumentError("num_speculative_tokens", num_speculative_tokens, ", expected at least 0");
+  if (num_speculative_tokens < 0)
+    throw ArgumentError("num_speculative_tokens", num_speculative_tokens, ", expected at least 0");
   slot_mapping_dec.require(0, bsz * (1 + num_speculative_tokens), "tokens of each slot");
   const int size = block_size < INT32_MAX ? static_cast<int>(block_size) : INT32_MAX;  // positions fit int32
   list_slots(stream, seq_lens_encoder, seq_lens_decoder, seq_lens_this_time, size, device, nullptr);

@@ -21,9 +21,9 @@ void recover_batch_sequence(Stream stream, Tensor<const T, 2> x, Entries encoder
                             Entries decoder_seq_lod_cpu, Entries encoder_batch_map_cpu, Entries decoder_batch_map_cpu,
                             Entries len_info_cpu, Tensor<T, 2> out) {
   const int tokens = count_of(x, 0);
-  const int bsz = require_split_batch(encoder_batch_map, decoder_batch_map, encoder_batch_map_cpu, decoder_batch_map_cpu,
-                                      encoder_seq_lod, decoder_seq_lod, encoder_seq_lod_cpu, decoder_seq_lod_cpu,
-                                      len_info_cpu);
+  const int bsz =
+      require_split_batch(encoder_batch_map, decoder_batch_map, encoder_batch_map_cpu, decoder_batch_map_cpu,
+                          encoder_seq_lod, decoder_seq_lod, encoder_seq_lod_cpu, decoder_seq_lod_cpu, len_info_cpu);
   out.require(0, tokens, "rows of x");
   out.require(1, x.shape[1], "columns of x");
   if (x.size() == 0) return;

@@ -11,8 +11,8 @@ struct Run {
   Int64 rows;    // at least 1
 };
 
-// The calling core's share of the `to_rows` rows of `to`. runs.from(row) is the run that starts at `row`; what is no row
-// of `from` is read as zeros, and no run is longer than there are rows.
+// Writes the calling core's share of the `to_rows` rows of `to`. runs.from(row) is the run that starts at `row`: what is
+// no row of `from` is read as zeros.
 template <class Runs>
 static inline __device__ void copy_runs(const Runs& runs, __global_ptr__ const char* from, int from_rows,
                                         __global_ptr__ char* to, int to_rows, Int64 row_bytes) {

@@ -12,8 +12,8 @@ struct SplitBatch {
 
   __device__ Int64 rows() const { return prompts.rows() + decodes.rows(); }
 
-  // For one of the rows of the split batch: where it stands in slot order. No run is empty: the start behind it has been
-  // compared with the row, whatever the arrays hold.
+  // For one of the rows of the split batch: where it stands in slot order. No run is empty, whatever the arrays hold: the
+  // start behind it has been compared with the row.
   __device__ Run ordered(Int64 row) const {
     const Run none = {-1, 1};
     const bool prompt = row < prompts.rows();

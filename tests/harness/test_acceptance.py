@@ -2,6 +2,7 @@
 
 import io
 from collections import defaultdict
+from random import Random
 
 import hypothesis
 import pytest
@@ -13,7 +14,10 @@ from opgold.harness.acceptance import Acceptance
 from opgold.harness.backends.golden import GoldenBackend
 from opgold.harness.check import check_named
 from opgold.harness.runner import Trial, run_golden
+from opgold.harness.session import Checked
 from opgold.harness.steps import machine
+from opgold.harness.steps.play import play
+from opgold.harness.steps.script import VERIFICATIONS
 
 RARE = 0.3  # of the slots with drafts: fewer that accept any put verification little to the test
 MODES = {
@@ -59,10 +63,16 @@ def test_a_strategy_whose_drafts_are_almost_always_rejected_is_noticed(op, monke
     assert any(rare(acceptance) for acceptance in by_mode(op).values())
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_chains_accept_some_drafts(seed):
-    outcome = machine.search(None, 50, seed)
-    assert not rare(outcome.accepted), outcome.accepted
+def test_chains_accept_some_drafts_whatever_makes_and_verifies_them():
+    found, rng = defaultdict(Acceptance), Random(0)
+    for _ in range(200):
+        script = machine.script_of(rng)
+        accepted = play(script).accepted
+        found[script.method] += accepted
+        found[script.verify] += accepted
+    assert found.pop("naive").slots == 0
+    assert set(found) == {"mtp", "ngram", "hybrid", *VERIFICATIONS}
+    assert {name: str(acceptance) for name, acceptance in found.items() if rare(acceptance)} == {}
 
 
 def test_counts_and_words():
@@ -80,8 +90,8 @@ def test_counts_and_words():
 def test_the_report_tells_how_often(name):
     results = [check_named(name, GoldenBackend(), 20, 0), check_named("get_padding_offset", GoldenBackend(), 5, 0)]
     shown = io.StringIO()
-    report.show(Console(file=shown, width=60), results, "golden", 0)
+    report.show(Console(file=shown, width=60), [Checked("golden", results)], 0)
     assert f"\n{name}: {results[0].accepted}\n" in shown.getvalue()
     assert "get_padding_offset: " not in shown.getvalue()
-    ops = report.as_json(results, "golden", 0, 0)["ops"]
-    assert [op["accepted"] for op in ops] == [results[0].accepted.as_json(), None]
+    (backend,) = report.as_json([Checked("golden", results)], 0, 0)["backends"]
+    assert [op["accepted"] for op in backend["ops"]] == [results[0].accepted.as_json(), None]

@@ -1,11 +1,14 @@
 """Benchmarks: sound workloads, ratios within one run, and a mark where a target is missed."""
 
 import io
+from itertools import islice
 
 import pytest
 from rich.console import Console
 
 from opgold.harness import bench
+from opgold.harness.backends.golden import GoldenBackend
+from opgold.harness.bench import steps
 from opgold.harness.bench.row import Row, print_rows, workloads
 from opgold.harness.runner import run_golden
 from opgold.reference import schema
@@ -43,6 +46,22 @@ def test_the_table_shows_figures_ratios_and_the_mark():
     print_rows(rows, Console(file=text, width=120))
     for part in ("an_op", "3.00 (2.00)", "2.00", "0.50", "1.5x empty", "missed"):
         assert part in text.getvalue()
+
+
+def test_steps_are_timed_one_by_one_and_must_be_right(monkeypatch):
+    monkeypatch.setattr(steps, "STEPS", 20)
+    rows = list(steps.measure())
+    assert [row.op for row in rows] == ["target_steps (golden)", "target_steps (cuda-emu)"]
+    assert 0 < rows[0].minimum <= rows[0].median
+    assert rows[0].workload == "a step, of 20 in generated chains"
+
+    class Wrong(GoldenBackend):
+        def spoil(self, values, outputs, variant):
+            if "step_output_ids" in values:
+                values["step_output_ids"] += 1
+
+    with pytest.raises(AssertionError, match="another value than the golden model's"):
+        list(islice(steps.walk(Wrong()), 20))
 
 
 def test_only_chosen_ops_are_measured():

@@ -28,10 +28,11 @@ def test_clean_check_counts_what_it_executed_and_exits_0(opgold, tmp_path):
     result = opgold("check", "get_padding_offset", "--examples", 20, "--json", tmp_path / "out.json")
     assert result.returncode == 0, result.stdout + result.stderr
     kept = len(casefile.regressions("get_padding_offset"))
-    assert f"executed {kept + 20} cases: {kept} regression, 20 generated" in result.stdout
+    for name in backends.DEFAULT:
+        assert f"executed {kept + 20} cases on {name}: {kept} regression, 20 generated" in result.stdout
     assert "no findings" in result.stdout
     report = json.loads((tmp_path / "out.json").read_text())
-    assert (report["exit"], report["executed"]) == (0, kept + 20)
+    assert (report["exit"], report["executed"]) == (0, len(backends.DEFAULT) * (kept + 20))
 
 
 def test_finding_exits_1_and_says_how_to_repeat_it(opgold, tmp_path):
@@ -51,7 +52,7 @@ def test_finding_exits_1_and_says_how_to_repeat_it(opgold, tmp_path):
     [
         (["check", "rebuild_paddin"], "no op 'rebuild_paddin'; did you mean rebuild_padding"),
         (["show", "nothing_like_it"], "get_padding_offset, "),
-        (["check", "--backend", "rocm"], "no backend 'rocm'; there are cuda-emu, cuda"),
+        (["check", "--backend", "rocm"], "no backend 'rocm'; there are cuda-emu, xpu-emu, cuda, xpu"),
         (["check", "--case", "none.yaml"], "none.yaml: No such file or directory"),
         (["check", "get_padding_offset", "--case", "x.yaml"], "leave out the op"),
         (["check", "get_padding_offset", "--json", "no/such/folder.json"], "there is no folder no/such"),

@@ -38,12 +38,18 @@ OUT_OF_SIGHT = ("bounds", "race", "inputs")  # oracles whose findings must name 
 EDITS = {
     "row bound": (
         "get_padding_offset",
-        "get_padding_offset.cu",
-        "if (row < tokens) table",
-        "if (row <= tokens) table",
+        "packed_tokens.cuh",
+        "if (row < tokens && row >=",
+        "if (row <= tokens && row >=",
         "bounds",
     ),
-    "column bound": ("get_padding_offset", "packing.cuh", "place.index < width", "place.index <= width", "bounds"),
+    "column bound": (
+        "get_padding_offset",
+        "packed_tokens.cuh",
+        "place.index < width",
+        "place.index <= width",
+        "bounds",
+    ),
     "rollback dropped": (
         "update_attn_mask_offsets",
         "update_attn_mask_offsets.cu",
@@ -60,14 +66,14 @@ EDITS = {
     ),
     "batch ids shifted": (
         "speculate_pre_process",
-        "packing.cuh",
+        "packed_tokens.cuh",
         "batch_id = static_cast<int32_t>(place.slot);",
         "batch_id = static_cast<int32_t>(place.slot) + 1;",
         "values",
     ),
     "tail not filled": (
         "speculate_pre_process",
-        "packing.cuh",
+        "packed_tokens.cuh",
         "    ids[row] = id;",
         "    if (batch_id < 0) return;\n    ids[row] = id;",
         "footprint",
@@ -165,7 +171,7 @@ def test_kernel_that_does_not_compile_shows_the_line(tmp_path):
 
 
 def test_process_lives_on_after_findings(tmp_path):
-    backend = Edited(tmp_path, "get_padding_offset.cu", "row < tokens", "row <= tokens")
+    backend = Edited(tmp_path, "packed_tokens.cuh", "row >= tokens", "row > tokens")
     case = casefile.read(casefile.regressions("get_padding_offset")[0])
     for _ in range(200):
         assert run_case(case, backend)[1]

@@ -24,15 +24,16 @@ def run(*options, environment=None):
 def test_a_test_for_every_op_and_case():
     listed = run("--collect-only").stdout
     for op in schema.ops():
-        assert f"test_generated[cuda-emu-{op}]" in listed
+        for vendor in schema.load(op).vendors:
+            assert f"test_generated[{vendor}-emu-{op}]" in listed
         for path in casefile.regressions(op):
-            assert f"test_regression[cuda-emu-{op}-{path.stem}]" in listed
+            assert f"test_regression[xpu-emu-{op}-{path.stem}]" in listed
 
 
 def test_an_op_passes():
     result = run("-k", OP)
     assert result.returncode == 0, result.stdout
-    assert f"{len(casefile.regressions(OP)) + 1} passed" in result.stdout
+    assert f"{len(backends.DEFAULT) * (len(casefile.regressions(OP)) + 1)} passed" in result.stdout
 
 
 @pytest.mark.skipif(not backends.get("cuda").unavailable(), reason="a GPU can be used here")
@@ -47,8 +48,16 @@ def test_an_unavailable_backend_is_skipped_with_its_reason_and_fails_where_it_is
     assert "backend cuda is not available: " in required.stdout
 
 
+def test_an_op_of_one_vendor_is_a_test_of_its_backends_alone():
+    listed = run("-k", "adjust_batch", "--collect-only").stdout
+    assert "test_generated[xpu-emu-adjust_batch]" in listed
+    assert "cuda-emu-adjust_batch" not in listed
+
+
 def test_an_unknown_backend_is_a_usage_error():
     result = run("--opgold-backend", "cdua")
-    assert "--opgold-backend: no backend 'cdua'; there are cuda-emu, cuda" in result.stdout + result.stderr
+    assert (
+        "--opgold-backend: no backend 'cdua'; there are cuda-emu, xpu-emu, cuda, xpu" in result.stdout + result.stderr
+    )
     assert result.returncode not in (0, 1)
     assert "Traceback" not in result.stdout + result.stderr

@@ -9,7 +9,7 @@ from opgold.harness.backends.golden import GoldenBackend
 from opgold.harness.steps import machine, ops
 from opgold.harness.steps.play import Player, play
 from opgold.harness.steps.script import METHODS, Insert, Preempt, Script, Step, Turn
-from opgold.harness.steps.toy import WORDS
+from opgold.harness.steps.toy import END_IDS, WORDS
 
 CHAINS = 50  # what the default profile plays
 
@@ -40,11 +40,14 @@ def test_every_op_is_called_on_the_backend_and_only_on_copies():
             return super().call(signature, values, variant)
 
     backend = Counting()
-    for method in METHODS:
-        script = Script(method, 2, 2, (Insert(1, (8, 9)), Step(), Step({1: Turn(2)})))
+    steps = (Insert(1, (8, 9)), Step(), Step({1: Turn(2)}))
+    for script in (
+        *(Script(method, 2, 2, steps) for method in METHODS),
+        Script("mtp", 2, 2, steps, verify="top_p", update="legacy"),
+    ):
         assert play(script, backend).findings == []
     assert set(backend.calls) == set(ops())
-    assert (backend.calls["verify_draft_tokens"], backend.calls["unified_update_model_status"]) == (4, 6)
+    assert (backend.calls["verify_draft_tokens"], backend.calls["unified_update_model_status"]) == (8, 8)
 
 
 def test_generated_chains_hang_on_the_seed_and_reach_every_state(monkeypatch):
@@ -75,9 +78,9 @@ def test_generated_chains_hang_on_the_seed_and_reach_every_state(monkeypatch):
 def test_no_draft_changes_what_is_emitted():
     """Plain decoding by the ops themselves: the naive method, against every mix of drafts."""
 
-    def text(method, drafts, turn):
+    def text(method, drafts, turn, **choices):
         steps = (Insert(0, (8, 12, 9), max_dec=24, min_dec=24, think=9, reply=6), *[Step({0: turn})] * 24)
-        player = Player(Script(method, drafts, 1, steps))
+        player = Player(Script(method, drafts, 1, steps, **choices))
         for step in steps:
             assert player.take(step) == []
         return player.world.history[0].tolist()
@@ -88,6 +91,12 @@ def test_no_draft_changes_what_is_emitted():
         for wrong in range(4 - right):
             assert text("mtp", 3, Turn(right, wrong)) == plain
     assert text("ngram", 3, Turn()) == plain
+    *said, last = [token for token in plain if token >= 0]
+    legacy = [token for token in text("mtp", 3, Turn(2, 1), update="legacy") if token >= 0]
+    assert legacy == said[: len(legacy)], "the step that ends a request is not written"
+    assert len(legacy) > 12
+    assert last in END_IDS
+    assert all(text("hybrid", 3, Turn(right, 1)) == plain for right in range(3))
 
 
 def test_literal_tokens_and_seeds_are_compared():

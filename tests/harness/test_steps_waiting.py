@@ -88,7 +88,7 @@ PLANTED = {  # what is planted, the op that the finding names, and the most step
     "void tokens given away": ({"op": SCHEDULE, "after": give_void_tokens}, SCHEDULE, 2),
     "void ends given away": ({"world": KeepsVoidEnds}, SCHEDULE, 2),
     "void tokens counted": ({"world": CountsVoidTokens}, "speculate_get_token_penalty_multi_scores", 3),
-    "void tokens count for limits": ({"world": LimitsCountOn}, UPDATE, 5),
+    "void tokens count for limits": ({"world": LimitsCountOn}, (UPDATE, "speculate_update"), 8),
     "blocked slots lose their step": ({"op": UPDATE, "after": clear_stopped_steps}, UPDATE, 4),
     "wrong length saved": ({"op": SCHEDULE, "after": save_one_less}, SCHEDULE, 3),
     "recovered without a block": (
