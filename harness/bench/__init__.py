@@ -12,7 +12,8 @@ __all__ = ["Row", "print_rows", "run"]
 
 def run(backend: str, ops: Sequence[str]) -> list[Row]:
     """Measure ops that have a workload on a backend. `cuda` times kernels on this process's GPU, `cuda-emu` the
-    emulator itself (if every op is asked for) and the golden models. Raises ValueError for another backend."""
+    emulator itself (if every op is asked for) and the golden models, `xpu-emu` launches of that emulator. Raises
+    ValueError for another backend."""
     if backend == "cuda":
         from opgold.harness.bench import gpu
 
@@ -21,4 +22,8 @@ def run(backend: str, ops: Sequence[str]) -> list[Row]:
         from opgold.harness.bench import cpu
 
         return cpu.measure(ops)
-    raise ValueError(f"{backend}: nothing is benchmarked on it, only on cuda and cuda-emu")
+    if backend == "xpu-emu":
+        from opgold.harness.bench import xpu
+
+        return list(xpu.launches())
+    raise ValueError(f"{backend}: nothing is benchmarked on it, only on cuda, cuda-emu and xpu-emu")

@@ -88,11 +88,13 @@ class Rounds(RuleBasedStateMachine):
     def insert(self, data: st.DataObject) -> None:
         self._insert(data)
 
-    def _insert(self, data: st.DataObject) -> None:
+    def _insert(self, data: st.DataObject, slot: int | None = None) -> None:
         script, decode = self.script, self.script.instance == "decode"
         prompt = data.draw(st.integers(1, 12), "prompt")
         output = 0 if decode else data.draw(st.integers(0, min(prompt - 1, 2)), "output")
-        step = Insert(data.draw(st.sampled_from(self.free), "slot"), prompt, output=output)
+        if slot is None:
+            slot = data.draw(st.sampled_from(self.free), "slot")
+        step = Insert(slot, prompt, output=output)
         step = replace(
             step,
             max_dec=data.draw(st.sampled_from([32, 32, 32, 32, 3, 4, 5, 6, 8, 12]), "max_dec") + output,
@@ -140,13 +142,16 @@ class Rounds(RuleBasedStateMachine):
     @precondition(lambda self: self.past_prompt)
     @rule(data=st.data())
     def sit_out_a_round(self, data: st.DataObject) -> None:
-        """A slot is blocked for a round, and may end in the round in which it goes on."""
+        """A slot is blocked for a round, and may end in the round in which it goes on; then another request gets it."""
         slot = data.draw(st.sampled_from(self.past_prompt), "slot")
         if not self.player.account.requests[slot].blocked:
             self.take(Block(slot))
         self.take(Round())
         self.take(Resume(slot))
         self.take(Round({slot: Turn(stop=True)} if data.draw(st.booleans(), "stop") else {}))
+        if slot in self.free:
+            self._insert(data, slot)
+            self.take(Round())
 
     @precondition(lambda self: not self.free)
     @rule(data=st.data())

@@ -8,7 +8,7 @@ from opgold.harness.backends.golden import GoldenBackend
 from opgold.harness.steps import machine, scriptfile
 from opgold.harness.steps.play import play
 
-CHAINS = 50  # what the default profile plays
+CHAINS = 500  # a rare fault is drawn late, and what is drawn also hangs on which modules are loaded
 
 
 class Planted(GoldenBackend):

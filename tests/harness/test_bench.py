@@ -8,7 +8,7 @@ from rich.console import Console
 
 from opgold.harness import bench
 from opgold.harness.backends.golden import GoldenBackend
-from opgold.harness.bench import steps
+from opgold.harness.bench import steps, xpu
 from opgold.harness.bench.row import Row, print_rows, workloads
 from opgold.harness.runner import run_golden
 from opgold.reference import schema
@@ -68,5 +68,34 @@ def test_only_chosen_ops_are_measured():
     rows = bench.run("cuda-emu", ["speculate_get_seq_lens_output"])
     assert [row.op for row in rows] == ["speculate_get_seq_lens_output (golden)"]
     assert rows[0].minimum > 0
-    with pytest.raises(ValueError, match="xpu-emu: nothing is benchmarked"):
-        bench.run("xpu-emu", OPS)
+    with pytest.raises(ValueError, match="golden: nothing is benchmarked"):
+        bench.run("golden", OPS)
+
+
+def test_a_launch_of_64_cores_is_timed_with_its_target():
+    rows = bench.run("xpu-emu", [])
+    assert [(row.workload, row.limit) for row in rows] == [("64 cores", 50.0), ("64 cores, 3 barriers", None)]
+    assert 0 < rows[0].minimum <= rows[0].median
+
+
+def test_memory_of_every_launch_is_told_by_kernel_and_shape():
+    found = list(xpu.budgets(["update_attn_mask_offsets", "draft_model_update"]))
+    kernels = {(budget.op, budget.kernel, budget.grid) for budget in found}
+    assert ("update_attn_mask_offsets", "advance_mask_bases", "8 x 64") in kernels
+    assert ("draft_model_update", "draft_model_update", "1 x 64") in kernels
+    assert len({budget.workload for budget in found}) == 2
+    scanning = next(budget for budget in found if budget.kernel == "update_attn_mask_offsets")
+    assert 1_000 < scanning.local <= xpu.LOCAL
+    assert 4_096 <= scanning.shared <= xpu.SHARED
+
+
+def test_a_workload_too_large_for_a_cpu_gives_way_to_a_small_case():
+    (budget,) = xpu.budgets(["top_p_candidates"])
+    assert budget.workload == "a small case"
+
+
+def test_memory_over_its_limit_is_marked():
+    text = io.StringIO()
+    console = Console(file=text, width=120, force_terminal=True)
+    xpu.print_budgets([xpu.Budget("op", "w", "kernel", "8 x 64", xpu.LOCAL + 1, 0)], console)
+    assert "\x1b[31m8,193" in text.getvalue()
