@@ -17,7 +17,8 @@ from opgold.harness import casefile, sequences
 from opgold.harness.acceptance import Acceptance
 from opgold.harness.backends.base import Backend
 from opgold.harness.case import Case
-from opgold.harness.finding import Finding
+from opgold.harness.finding import Finding, Known
+from opgold.harness.ledger import EMPTY, Ledger
 from opgold.harness.oracles import GOLDEN, KERNEL, SEQUENCES, judge
 from opgold.harness.runner import case_seed, try_case
 from opgold.harness.search import search
@@ -28,16 +29,21 @@ SAVED = Path(".opgold") / "findings"
 
 @dataclass
 class OpResult:
-    """One op, or one kind of sequences, on one backend: which oracles looked, how many cases ran, how often drafts were
-    accepted in generated ones, and the findings."""
+    """One op, or one kind of sequences, on one backend: which oracles looked, which kept cases ran and how many
+    generated ones, how often drafts were accepted in these, and the findings, those apart that the ledger names."""
 
     op: str
-    regressions: int = 0
+    kept: list[str] = field(default_factory=list)
     generated: int = 0
     hostile: int = 0
     accepted: Acceptance = field(default_factory=Acceptance)
     findings: list[Finding] = field(default_factory=list)
+    known: list[Known] = field(default_factory=list)
     oracles: Sequence[str] = tuple(GOLDEN | KERNEL)
+
+    @property
+    def regressions(self) -> int:
+        return len(self.kept)
 
     @property
     def executed(self) -> int:
@@ -51,6 +57,7 @@ class OpResult:
             "hostile": self.hostile,
             "accepted": self.accepted.as_json() if self.accepted.slots else None,
             "findings": [finding.as_json() for finding in self.findings],
+            "known": [known.as_json() for known in self.known],
         }
 
 
@@ -72,9 +79,14 @@ def save(case: Case, findings: Sequence[Finding], folder: Path = SAVED) -> list[
 
 
 def check_op(
-    op: str, backend: Backend, examples: int, seed: int, advance: Callable[[], None] = lambda: None
+    op: str,
+    backend: Backend,
+    examples: int,
+    seed: int,
+    advance: Callable[[], None] = lambda: None,
+    ledger: Ledger = EMPTY,
 ) -> OpResult:
-    """All regression cases of an op and `examples` generated ones."""
+    """All regression cases of an op and `examples` generated ones, which do not end at what the ledger names."""
     result = OpResult(op)
     try:
         backend.prepare(op)
@@ -83,12 +95,13 @@ def check_op(
         return result
     for path in casefile.regressions(op):
         ran, findings = run_case(casefile.read(path), backend)
-        result.regressions += ran
+        result.kept += [path.stem] * ran
         result.findings += findings
         advance()
     if examples:
-        outcome = search(op, backend, examples, seed, advance)
+        outcome = search(op, backend, examples, seed, advance, ledger)
         result.generated, result.hostile, result.accepted = outcome.executed, outcome.hostile, outcome.accepted
+        result.findings += outcome.known
         if outcome.case is not None:
             result.findings += save(outcome.case, outcome.findings)
     return result
@@ -99,23 +112,34 @@ class ProcessDied(RuntimeError):
 
 
 def check_named(
-    name: str, backend: Backend, examples: int, seed: int, advance: Callable[[], None] = lambda: None
+    name: str,
+    backend: Backend,
+    examples: int,
+    seed: int,
+    advance: Callable[[], None] = lambda: None,
+    ledger: Ledger = EMPTY,
 ) -> OpResult:
     """An op, or a kind of sequences."""
     if name in sequences.NAMES:
         return check_sequences(name, backend, examples, seed, advance)
-    return check_op(name, backend, examples, seed, advance)
+    return check_op(name, backend, examples, seed, advance, ledger)
 
 
 def check_side_by_side(
-    names: Sequence[str], backend: str, examples: int, seed: int, jobs: int, advance: Callable[[int], None]
+    names: Sequence[str],
+    backend: str,
+    examples: int,
+    seed: int,
+    jobs: int,
+    advance: Callable[[int], None],
+    ledger: Ledger = EMPTY,
 ) -> list[OpResult]:
     """Several ops, each in one of `jobs` processes of their own. `advance` is told how many cases an op has run."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupts) as pool:
-        running = {pool.submit(_check_in_process, name, backend, examples, seed): name for name in names}
+        running = {pool.submit(_check_in_process, name, backend, examples, seed, ledger): name for name in names}
         for done in as_completed(running):
-            advance(examples + len(kept(running[done])))
+            advance(examples + len(sequences.kept(running[done])))
         try:
             results = {name: done.result() for done, name in running.items()}
         except BrokenProcessPool as error:
@@ -123,10 +147,10 @@ def check_side_by_side(
     return [results[name] for name in names]
 
 
-def _check_in_process(name: str, backend: str, examples: int, seed: int) -> OpResult:
+def _check_in_process(name: str, backend: str, examples: int, seed: int, ledger: Ledger) -> OpResult:
     from opgold.harness import backends
 
-    return check_named(name, backends.get(backend), examples, seed)
+    return check_named(name, backends.get(backend), examples, seed, ledger=ledger)
 
 
 def _ignore_interrupts() -> None:
@@ -177,13 +201,9 @@ def _prepared(backend: Backend, result: OpResult) -> bool:
 
 def _replay(script: Any, backend: Backend, result: OpResult) -> None:
     played = sequences.part(result.op, "play").play(script, backend)
-    result.regressions += played.rounds > 0 or bool(played.findings)
+    if played.rounds or played.findings:
+        result.kept.append(script.path.stem)
     result.findings += played.findings
-
-
-def kept(op: str) -> list[Path]:
-    """The files of an op's cases, or of a kind of sequences."""
-    return sequences.saved(op) if op in sequences.NAMES else casefile.regressions(op)
 
 
 def read(path: Path) -> Any:
@@ -210,7 +230,7 @@ def check_cases(paths: Iterable[Path], backend: Backend) -> list[OpResult]:
             result.findings.append(Finding(case.op, backend.name, "build", f"the kernel does not compile\n{error}"))
             continue
         ran, findings = run_case(case, backend)
-        result.regressions += ran
+        result.kept += [case.name] * ran
         result.findings += findings
     return list(results.values())
 

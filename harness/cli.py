@@ -15,9 +15,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from opgold import __version__
-from opgold.harness import backends, casefile, sequences
+from opgold.harness import backends, casefile, ledger, sequences
 from opgold.harness.backends.base import Backend, UnknownBackend
+from opgold.harness.gates import commands
+from opgold.harness.gates.tools import Unmeasurable
 from opgold.harness.locate import IncompleteOp
+from opgold.harness.options import BackendName, BackendNames, Ops
 from opgold.kernels.build import BuildError, MissingCompiler
 from opgold.reference import schema
 
@@ -45,19 +48,12 @@ USER_ERRORS = (
     IncompleteOp,
     UnknownBackend,
     casefile.CaseError,
+    ledger.LedgerError,
     MissingCompiler,
     BuildError,
+    Unmeasurable,
     Unusable,
 )
-
-Ops = Annotated[list[str] | None, typer.Argument(metavar="[OP]...", help="Ops; all of them if none is named.")]
-BackendName = Annotated[str, typer.Option("--backend", help="Where the kernels run.")]
-BackendNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--backend", help=f"Where the kernels run; may be repeated. {' and '.join(backends.DEFAULT)} if not given."
-    ),
-]
 
 
 def version(wanted: bool) -> None:
@@ -113,6 +109,7 @@ def check(
     case: Annotated[list[Path] | None, typer.Option(help="Run only this case file; may be repeated.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the results to this file, too.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Ops that the emulator runs at a time.")] = os.cpu_count() or 1,
+    known: Annotated[Path, typer.Option("--ledger", help="Known failures.", show_default=False)] = ledger.PATH,
 ) -> None:
     """Diff kernels against golden models, on regression cases and generated ones."""
     from opgold.harness import check as engine, report, session
@@ -121,6 +118,7 @@ def check(
         raise Unusable("--case runs the op that its file names; leave out the op")
     if json_file and not json_file.parent.is_dir():
         raise Unusable(f"--json {json_file}: there is no folder {json_file.parent}")
+    expected = ledger.read(known)
     chosen = [] if case else checked(ops)
     for path in case or ():
         engine.read(path)
@@ -129,24 +127,25 @@ def check(
     if ops and nowhere:
         raise Unusable(f"backend {' and '.join(t.name for t in targets)} does not have {', '.join(nowhere)}")
     if case:
-        runs = session.check_files(case, targets)
+        runs = session.check_files(case, targets, expected)
     else:
-        with _progress() as progress:
+        with progress() as shown:
             try:
-                runs = session.check_named(chosen, targets, examples, seed, jobs, progress)
+                runs = session.check_named(chosen, targets, examples, seed, jobs, shown, expected)
             except engine.ProcessDied as error:
                 typer.echo(f"error: {error}", err=True)
                 raise typer.Exit(FINDINGS) from error
     idle = any(run.idle for run in runs) or not any(run.executed for run in runs)
-    code = FINDINGS if idle or any(run.findings for run in runs) else 0
-    report.show(Console(), runs, seed)
+    problems = session.ledger_problems(expected, runs)
+    code = FINDINGS if idle or problems or any(run.findings for run in runs) else 0
+    report.show(Console(), runs, seed, problems)
     if json_file:
-        json_file.write_text(json.dumps(report.as_json(runs, seed, code), indent=2) + "\n")
+        json_file.write_text(json.dumps(report.as_json(runs, seed, code, problems), indent=2) + "\n")
     raise typer.Exit(code)
 
 
 @contextmanager
-def _progress() -> Iterator[session.Progress]:
+def progress() -> Iterator[session.Progress]:
     """A bar on a terminal, nothing elsewhere."""
     from opgold.harness import session
 
@@ -194,7 +193,10 @@ def bench(
     backend: BackendName = "cuda-emu",
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file, too.")] = None,
 ) -> None:
-    """Time kernels and golden models; prints ratios from one run, beside what each should reach."""
+    """Time kernels and golden models; prints ratios from one run, beside what each should reach.
+
+    On xpu-emu: what a launch costs, and how much of a core's and of a cluster's memory each kernel uses.
+    """
     from opgold.harness import bench as benchmark
 
     target = usable(backend)
@@ -202,8 +204,19 @@ def bench(
     if not rows:
         raise Unusable(f"there is no workload on {backend} for {', '.join(ops or ())}")
     benchmark.print_rows(rows)
+    figures = [row.as_json() for row in rows]
+    if backend == "xpu-emu":
+        from opgold.harness.bench import xpu
+
+        budgets = list(xpu.budgets(named(ops)))
+        xpu.print_budgets(budgets)
+        figures += [budget.as_json() for budget in budgets]
     if json_file:
-        json_file.write_text(json.dumps([row.as_json() for row in rows], indent=2) + "\n")
+        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+app.command()(commands.cover)
+app.command()(commands.gate)
 
 
 @app.command()
@@ -217,18 +230,24 @@ def docs(folder: Annotated[Path, typer.Argument(help="Where the pages go.", exis
 
 @cases_app.command("check")
 def case_check(files: Annotated[list[Path], typer.Argument(help="Case files.")]) -> None:
-    """Read case files and hold the golden model to them; runs no kernel."""
-    from opgold.harness import check as engine
+    """Read case files, hold the golden model to them, and say which trivial kernels each can fail; runs no kernel."""
+    from opgold.harness import check as engine, vacuity
+    from opgold.harness.case import Case
     from opgold.harness.report import show_finding
     from opgold.harness.show import judge_case
 
     console, failed = Console(), False
     for path in files:
-        verdict, findings = judge_case(engine.read(path))
+        case = engine.read(path)
+        verdict, findings = judge_case(case)
         console.print(f"{path}: {verdict}", highlight=False, markup=False, soft_wrap=True)
         for finding in findings:
             show_finding(console, finding)
         failed = failed or bool(findings)
+        if isinstance(case, Case) and not findings:
+            power = vacuity.power(case)
+            console.print(f"  {power}", highlight=False, markup=False, soft_wrap=True)
+            failed = failed or power.vacuous
     raise typer.Exit(FINDINGS if failed else 0)
 
 

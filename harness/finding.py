@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,10 @@ class Finding:
             return ""
         return self.argument if self.index is None else f"{self.argument}[{', '.join(map(str, self.index))}]"
 
+    def concerns(self, argument: str) -> bool:
+        """Whether it is about an argument of the op: an element of it, or a device's fault at its buffer."""
+        return self.argument == argument or f"`{argument}`" in self.message
+
     def lines(self) -> list[str]:
         """The finding for a person, title first."""
         lines = [self.title, f"  {self.message}"]
@@ -89,3 +94,23 @@ class Finding:
         if self.saved:
             record |= {"saved": str(self.saved), "repeat": self.repeat}
         return record
+
+
+@dataclass(frozen=True)
+class Known:
+    """A finding that entries of the ledger name, by their numbers; why, and the last day on which they do."""
+
+    finding: Finding
+    reason: str
+    expires: date
+    entries: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """In one line."""
+        finding, reason = self.finding, " ".join(self.reason.split())
+        about = finding.element or finding.message.partition("\n")[0].partition(":")[0]
+        return f"known until {self.expires}: {finding.title} · {finding.case} · {about}: {reason}"
+
+    def as_json(self) -> dict[str, Any]:
+        told = {"reason": self.reason, "expires": self.expires.isoformat(), "entries": list(self.entries)}
+        return self.finding.as_json() | told

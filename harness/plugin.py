@@ -3,16 +3,24 @@
 A test that takes `opgold_backend` and `opgold_case` runs once for each backend and regression case; one that takes
 `opgold_backend` and `opgold_op`, once for each backend and op of its vendor; with `opgold_sequence`, for each kept
 sequence. A backend that cannot run here is skipped with its reason, and fails under `--opgold-require`.
+
+`opgold_judge` fails a test with its findings; those that the ledger names are expected failures. At the end of a
+session that ran cases, entries of the ledger that are expired or stale fail it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+if TYPE_CHECKING:
+    from opgold.harness.finding import Finding
+    from opgold.harness.ledger import Ledger
+
+RAN, KNOWN, ENTRY = "opgold_ran", "opgold_known", "opgold_entry"  # properties of a test's report
 PROFILES = {"default": 50, "ci": 200, "nightly": 5000}
 
 
@@ -34,6 +42,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how many generated cases an op: " + ", ".join(f"{name} {count}" for name, count in PROFILES.items()),
     )
     group.addoption("--opgold-seed", type=int, default=0, metavar="N", help="which cases are generated")
+    group.addoption("--opgold-ledger", type=Path, metavar="FILE", help="known failures (default: the package's own)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # under xdist, the controller alone sees every report
+        config.pluginmanager.register(LedgerAudit(config), "opgold-ledger-audit")
+
+
+def _ledger(config: pytest.Config) -> Ledger:
+    """The ledger that the options name."""
+    from opgold.harness import ledger
+
+    try:
+        return ledger.read(config.getoption("--opgold-ledger") or ledger.PATH)
+    except ledger.LedgerError as error:
+        raise pytest.UsageError(f"--opgold-ledger: {error}") from error
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -48,6 +72,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             backends.get(name)
         except backends.UnknownBackend as error:
             raise pytest.UsageError(f"--opgold-backend: {error}") from error
+    _ledger(metafunc.config)
     if "opgold_case" in wanted:
         cases = [(name, path) for name, op in _pairs(names) for path in casefile.regressions(op)]
         ids = [f"{name}-{path.parent.name}-{path.stem}" for name, path in cases]
@@ -119,6 +144,66 @@ def _present(request: pytest.FixtureRequest, backend: Any, op: str) -> str:
             pytest.fail(message, pytrace=False)
         pytest.skip(message)
     return op
+
+
+@pytest.fixture
+def opgold_ledger(request: pytest.FixtureRequest) -> Ledger:
+    """The known failures."""
+    return _ledger(request.config)
+
+
+@pytest.fixture
+def opgold_judge(
+    request: pytest.FixtureRequest, opgold_backend: Any, opgold_ledger: Ledger
+) -> Callable[[str, Sequence[Finding], str | None], None]:
+    """Ends a test that has findings: it fails with those that are new; if all are known, its failure is expected.
+
+    Takes the op or kind of sequences that was checked, the findings, and the name of the kept case that ran, if any.
+    """
+
+    def judge(op: str, findings: Sequence[Finding], case: str | None = None) -> None:
+        fresh, known = opgold_ledger.split(op, findings)
+        told = request.node.user_properties
+        if case is not None:
+            told.append((RAN, f"{opgold_backend.name}/{op}/{case}"))
+        told += [(KNOWN, str(each)) for each in known]
+        told += [(ENTRY, number) for number in sorted({number for each in known for number in each.entries})]
+        if fresh:
+            pytest.fail("\n\n".join(map(str, fresh)), pytrace=False)
+        if known:
+            pytest.xfail("; ".join(dict.fromkeys(each.reason for each in known)))
+
+    return judge
+
+
+class LedgerAudit:
+    """Gathers what tests report of kept cases and known failures, and holds the ledger to it when the session ends."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._told: dict[str, list[Any]] = {RAN: [], KNOWN: [], ENTRY: []}
+        self._problems: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, value in report.user_properties if report.when == "call" else ():
+            if name in self._told:
+                self._told[name].append(value)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if not self._told[RAN]:
+            return
+        ran = {tuple(text.split("/")) for text in self._told[RAN]}
+        self._problems = _ledger(self._config).problems(ran, set(self._told[ENTRY]))
+        if self._problems and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self._told[KNOWN] or self._problems:
+            terminalreporter.section("known failures")
+        for line in self._told[KNOWN]:
+            terminalreporter.line(line)
+        for problem in self._problems:
+            terminalreporter.line(problem, red=True)
 
 
 @pytest.fixture

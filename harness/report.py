@@ -19,8 +19,8 @@ from opgold.harness.session import Checked
 def table(runs: Sequence[Checked], width: int) -> Table:
     """Ops by oracles, in each cell a mark for each backend; one for an oracle that judges the golden model.
 
-    A mark is a dot where an oracle is content, else its number of findings; blank where it does not look. Where `width`
-    columns do not hold the oracles' names side by side, they stand upright.
+    A mark is a dot where an oracle is content, else its number of findings, k where it has but known ones; blank where
+    it does not look. Where `width` columns do not hold the oracles' names side by side, they stand upright.
     """
     ops = list(dict.fromkeys(result.op for run in runs for result in run.results))
     wide = 2 * len(runs) - 1
@@ -50,12 +50,15 @@ def _mark(result: OpResult | None, oracle: str) -> str:
     if result is None:
         return "-"
     count = sum(finding.oracle == oracle for finding in result.findings)
-    looked = result.executed and oracle in result.oracles
-    return f"[bold red]{count}[/]" if count else "[green]·[/]" if looked else " "
+    if count:
+        return f"[bold red]{count}[/]"
+    if any(known.finding.oracle == oracle for known in result.known):
+        return "[yellow]k[/]"
+    return "[green]·[/]" if result.executed and oracle in result.oracles else " "
 
 
-def show(console: Console, runs: Sequence[Checked], seed: int) -> None:
-    """The table, what was executed, and every finding."""
+def show(console: Console, runs: Sequence[Checked], seed: int, problems: Sequence[str] = ()) -> None:
+    """The table, every finding, those that are known in a line each, what was executed, and the ledger's problems."""
     console.print(table(runs, console.width))
     findings = [finding for run in runs for finding in run.findings]
     kinds: dict[tuple[str, ...], list[Finding]] = {}
@@ -65,6 +68,9 @@ def show(console: Console, runs: Sequence[Checked], seed: int) -> None:
         console.print()
         _show_kind(console, alike)
     console.print()
+    known = [each for run in runs for each in run.known]
+    for each in known:
+        console.print(f"[yellow]{escape(str(each))}[/]", highlight=False, soft_wrap=True)
     for run in runs:
         regressions, generated, hostile = (
             sum(getattr(result, name) for result in run.results) for name in ("regressions", "generated", "hostile")
@@ -84,8 +90,10 @@ def show(console: Console, runs: Sequence[Checked], seed: int) -> None:
         console.print(f"[bold red]{_count(len(findings), 'finding')} of {_count(len(kinds), 'kind')}[/]")
     if idle:
         console.print(f"[bold red]no case was executed{' on ' + ', '.join(idle) if len(runs) > 1 else ''}[/]")
-    if not findings and not idle:
-        console.print("[bold green]no findings[/]")
+    for problem in problems:
+        console.print(f"[bold red]{escape(problem)}[/]", highlight=False, soft_wrap=True)
+    if not findings and not idle and not problems:
+        console.print(f"[bold green]no {'new ' if known else ''}findings[/]")
 
 
 def _show_kind(console: Console, alike: Sequence[Finding]) -> None:
@@ -113,11 +121,12 @@ def show_finding(console: Console, finding: Finding) -> None:
         console.print(escape(line), highlight=False, soft_wrap=True)
 
 
-def as_json(runs: Sequence[Checked], seed: int, code: int) -> dict[str, Any]:
+def as_json(runs: Sequence[Checked], seed: int, code: int, problems: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "opgold": __version__,
         "seed": seed,
         "executed": sum(run.executed for run in runs),
         "exit": code,
+        "ledger": list(problems),
         "backends": [run.as_json() for run in runs],
     }

@@ -17,6 +17,7 @@ from opgold.harness.acceptance import Acceptance
 from opgold.harness.backends.base import Backend
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding
+from opgold.harness.ledger import EMPTY, Ledger
 from opgold.harness.locate import strategy
 from opgold.harness.oracles import judge
 from opgold.harness.runner import Trial, try_case
@@ -27,13 +28,14 @@ SHRINK_SECONDS = 20.0  # after a finding; a kernel that hangs costs seconds a tr
 @dataclass
 class Outcome:
     """What a search did: how many cases it ran, how many of them hostile, which drafts the golden model accepted in
-    lawful ones, and the smallest case that has findings."""
+    lawful ones, the smallest case that has findings, and, once each kind, the findings that the ledger names."""
 
     executed: int = 0
     hostile: int = 0
     accepted: Acceptance = field(default_factory=Acceptance)
     findings: list[Finding] = field(default_factory=list)
     case: Case | None = None
+    known: list[Finding] = field(default_factory=list)
 
 
 class _Found(Exception):
@@ -65,10 +67,19 @@ def generating(**settings: Any) -> hypothesis.settings:
 
 
 def search(
-    op: str, backend: Backend, examples: int, seed: int = 0, advance: Callable[[], None] = lambda: None
+    op: str,
+    backend: Backend,
+    examples: int,
+    seed: int = 0,
+    advance: Callable[[], None] = lambda: None,
+    ledger: Ledger = EMPTY,
 ) -> Outcome:
-    """Run `examples` generated cases of an op. The op's name is part of the seed: no two ops draw the same sequence."""
+    """Run `examples` generated cases of an op. The op's name is part of the seed: no two ops draw the same sequence.
+
+    It goes on past findings that the ledger names, so that they hide no others.
+    """
     outcome = Outcome()
+    kinds: set[tuple[str, ...]] = set()
     deadline = [float("inf")]
 
     def attempt(case: Case) -> None:
@@ -80,7 +91,9 @@ def search(
             outcome.hostile += trial.executed and trial.hostile
             outcome.accepted.add(accepted(trial))
             advance()
-        findings = list(judge(trial))
+        findings, known = ledger.split(op, judge(trial))
+        outcome.known += [each.finding for each in known if each.finding.kind not in kinds]
+        kinds.update(each.finding.kind for each in known)
         if not findings:
             return
         if outcome.case is None:

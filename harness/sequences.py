@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from opgold.harness import rounds, steps
+from opgold.harness import casefile, rounds, steps
 from opgold.harness.casefile import CaseError
 
 PACKAGES: dict[str, ModuleType] = {package.NAME: package for package in (rounds, steps)}
@@ -33,6 +33,11 @@ def ops(name: str) -> list[str]:
 def saved(name: str) -> list[Path]:
     """The sequences of a kind that are kept, by name."""
     return list(part(name, "scriptfile").saved())
+
+
+def kept(name: str) -> list[Path]:
+    """The files of a kind's sequences; of an op, those of its regression cases."""
+    return saved(name) if name in PACKAGES else casefile.regressions(name)
 
 
 def is_sequence(document: Mapping[str, Any]) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 from opgold.harness import check, dissent, sequences
 from opgold.harness.backends.base import Backend
 from opgold.harness.check import OpResult
-from opgold.harness.finding import Finding
+from opgold.harness.finding import Finding, Known
+from opgold.harness.ledger import EMPTY, Ledger
 
 
 @dataclass
@@ -34,6 +35,10 @@ class Checked:
     def findings(self) -> list[Finding]:
         return [finding for result in self.results for finding in result.findings]
 
+    @property
+    def known(self) -> list[Known]:
+        return [known for result in self.results for known in result.known]
+
     def of(self, op: str) -> OpResult | None:
         return next((result for result in self.results if result.op == op), None)
 
@@ -55,7 +60,7 @@ class Progress:
     advance: Callable[[int], None] = lambda cases: None
 
 
-def check_files(paths: Sequence[Path], backends: Sequence[Backend]) -> list[Checked]:
+def check_files(paths: Sequence[Path], backends: Sequence[Backend], ledger: Ledger = EMPTY) -> list[Checked]:
     """Some case files on each backend. A backend does not run cases of ops that it lacks."""
     runs = []
     for backend in backends:
@@ -65,7 +70,7 @@ def check_files(paths: Sequence[Path], backends: Sequence[Backend]) -> list[Chec
         present = [path for path in paths if path not in lacking]
         missing = list(dict.fromkeys(str(names[path]) for path in lacking))
         runs.append(Checked(backend.name, check.check_cases(present, backend), missing))
-    return _together(runs, backends)
+    return together(runs, backends, ledger)
 
 
 def check_named(
@@ -75,12 +80,13 @@ def check_named(
     seed: int,
     jobs: int,
     progress: Progress | None = None,
+    ledger: Ledger = EMPTY,
 ) -> list[Checked]:
     """Ops and kinds of sequences on each backend, several of them at a time where it is emulated."""
     progress = progress or Progress()
     parts = {name: sequences.ops(name) for name in names}
     has = {backend.name: [name for name in names if any(map(backend.has, parts[name]))] for backend in backends}
-    progress.begin(sum(examples + len(check.kept(name)) for present in has.values() for name in present))
+    progress.begin(sum(examples + len(sequences.kept(name)) for present in has.values() for name in present))
     runs = []
     for backend in backends:
         present = has[backend.name]
@@ -93,24 +99,35 @@ def check_named(
         if side_by_side > 1:
             progress.doing(f"{len(present)} ops on {backend.name}, {side_by_side} at a time")
             run.results = check.check_side_by_side(
-                present, backend.name, examples, seed, side_by_side, progress.advance
+                present, backend.name, examples, seed, side_by_side, progress.advance, ledger
             )
         else:
             for name in present:
                 progress.doing(f"{name} on {backend.name}")
-                run.results.append(check.check_named(name, backend, examples, seed, lambda: progress.advance(1)))
+                run.results.append(
+                    check.check_named(name, backend, examples, seed, lambda: progress.advance(1), ledger)
+                )
         runs.append(run)
-    return _together(runs, backends)
+    return together(runs, backends, ledger)
 
 
-def _together(runs: list[Checked], backends: Sequence[Backend]) -> list[Checked]:
-    """What is said of the golden model is said once; a wrong element is shown with what every side has there."""
+def ledger_problems(ledger: Ledger, runs: Sequence[Checked]) -> list[str]:
+    """What is wrong with entries of the ledger, as far as these runs can tell."""
+    ran = {(run.backend, result.op, case) for run in runs for result in run.results for case in result.kept}
+    used = {number for run in runs for known in run.known for number in known.entries}
+    return ledger.problems(ran, used)
+
+
+def together(runs: list[Checked], backends: Sequence[Backend], ledger: Ledger) -> list[Checked]:
+    """What is said of the golden model is said once, and what the ledger names is set apart; a wrong element is shown
+    with what every side has there."""
     judged: set[str] = set()
     for run in runs:
         for result in run.results:
             if result.op in judged:
                 result.findings = [finding for finding in result.findings if finding.backend != "golden"]
             judged.add(result.op)
+            result.findings, result.known = ledger.split(result.op, result.findings)
             if len(backends) > 1:
                 result.findings = dissent.compared(result.findings, backends)
     return runs

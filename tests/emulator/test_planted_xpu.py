@@ -66,17 +66,17 @@ SCHEDULES = ["ascending", "descending", "random"]
 
 
 @cache
-def library(unit: str) -> Path:
-    return build.kernel_library(KERNELS / f"xpu_{unit}.xpu", target="xpu-emu", strict=False)
+def library(unit: str, flavour: str = "checked") -> Path:
+    return build.kernel_library(KERNELS / f"xpu_{unit}.xpu", target="xpu-emu", flavour=flavour, strict=False)
 
 
-def call(unit: str, op: str, bug: int, **options):
+def call(unit: str, op: str, bug: int, *, flavour: str = "checked", **options):
     x = np.arange(64, dtype=np.int32)
     y = np.full(64, -7, np.int32)
     z = np.full(64, 5, np.int64)
     options = {"step_limit": 100_000, "time_limit": 0.2} | options
     report = runtime.device("xpu-emu").call(
-        library(unit),
+        library(unit, flavour),
         op,
         tensors=[("x", x, "in"), ("y", y, "out"), ("z", z, "inout")],
         attributes=[("bug", bug)],
@@ -120,6 +120,24 @@ def test_hazard_is_found_at_its_line(unit, op, kind, argument, schedule, copies)
 @pytest.mark.parametrize(("unit", "op"), [row[:2] for row in PLANTED], ids=[row[1] for row in PLANTED])
 def test_right_twin_is_silent(unit, op, schedule, copies):
     report, *_ = call(unit, op, 0, schedule=schedule, copies=copies, seed=5)
+    assert report.error is None
+    assert report.faults == []
+
+
+# What is seen at transfers, barriers and launches alone.
+PLAIN = [
+    "transfer_past", "transfer_before", "transfer_past_shared", "local_past", "vector_past_local", "vector_misaligned",
+    "input_transfer", "narrow_transfer", "wrong_direction", "local_taken_for_global", "negative_length", "local_budget",
+    "shared_budget", "group_budget", "overtaken", "barrier_in_flight", "end_in_flight", "barrier_in_branch",
+    "left_before_barrier", "too_many_clusters", "too_many_cores", "waits",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("unit", "op", "kind"), [row[:3] for row in PLANTED], ids=[row[1] for row in PLANTED])
+def test_plain_flavour_finds_what_needs_no_instrumentation_and_nothing_else(unit, op, kind):
+    if op in PLAIN:
+        assert kind in {fault.kind for fault in call(unit, op, 1, flavour="plain")[0].faults}
+    report, *_ = call(unit, op, 0, flavour="plain")
     assert report.error is None
     assert report.faults == []
 

@@ -17,11 +17,11 @@ enum class Machine : int { cuda, xpu };
 
 // Returned by value and const: a thread's index never changes, while the address of a shared variable would be
 // remembered across a switch of threads.
-Index thread_index() __attribute__((const));
-Index block_index() __attribute__((const));
-Index block_extent() __attribute__((const));
-Index grid_extent() __attribute__((const));
-unsigned lane_index() __attribute__((const));
+Index thread_index() noexcept __attribute__((const));
+Index block_index() noexcept __attribute__((const));
+Index block_extent() noexcept __attribute__((const));
+Index grid_extent() noexcept __attribute__((const));
+unsigned lane_index() noexcept __attribute__((const));
 
 // --- block and warp collectives; file and line name the call, for an optimiser may copy one call to several places ---
 
@@ -64,8 +64,9 @@ void atomic_access(void* address, size_t size);
 enum class Space : int { local, group, shared, global };
 inline constexpr uint64_t unknown_room = ~uint64_t{0};
 // `room`: bytes from the local address to the end of its variable, or unknown_room. `wait` is false for `_ASYNC`.
+// `watched` tells whether the unit's loads and stores are seen, too: if not, nothing is known of who wrote what.
 void transfer(const char* name, Space from, Space to, const void* source, void* target, int64_t bytes, bool wait,
-              uint64_t room);
+              uint64_t room, bool watched);
 enum class Fence : int { local, shared, all };
 void fence(Fence kind);
 void cluster_barrier(const char* name, const char* file, int line);

@@ -203,10 +203,10 @@ void check_canary(Buffer& buffer) {
   add(std::move(f));
 }
 
-Index thread_index() { return current.thread_index; }
-Index block_index() { return current.block_index; }
-Index block_extent() { return current.block_extent; }
-Index grid_extent() { return current.grid_extent; }
-unsigned lane_index() { return current.thread % 32u; }
+Index thread_index() noexcept { return current.thread_index; }
+Index block_index() noexcept { return current.block_index; }
+Index block_extent() noexcept { return current.block_extent; }
+Index grid_extent() noexcept { return current.grid_extent; }
+unsigned lane_index() noexcept { return current.thread % 32u; }
 
 }  // namespace opgold::emulator

@@ -13,10 +13,17 @@
 #define OPGOLD_ROOM(pointer) __builtin_object_size(pointer, 0)
 #endif
 
+#ifdef OPGOLD_CHECKED
+#define OPGOLD_WATCHED true
+#else
+#define OPGOLD_WATCHED false
+#endif
+
 #define OPGOLD_TRANSFER_CALL(call, from, to, wait, local)                                                       \
   inline __attribute__((always_inline)) int call(const void* source, void* target, long long bytes) {          \
     using Space = ::opgold::emulator::Space;                                                                    \
-    ::opgold::emulator::transfer(#call, Space::from, Space::to, source, target, bytes, wait, OPGOLD_ROOM(local)); \
+    ::opgold::emulator::transfer(#call, Space::from, Space::to, source, target, bytes, wait, OPGOLD_ROOM(local), \
+                                  OPGOLD_WATCHED);                                                              \
     return 0;                                                                                                   \
   }
 #define OPGOLD_TRANSFER(name, from, to, local)       \
@@ -34,3 +41,4 @@ OPGOLD_TRANSFER(SM2LM, shared, local, target)
 
 #undef OPGOLD_TRANSFER
 #undef OPGOLD_TRANSFER_CALL
+#undef OPGOLD_WATCHED

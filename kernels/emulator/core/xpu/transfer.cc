@@ -20,6 +20,7 @@ struct End {
   size_t bytes;
   bool writes;
   uintptr_t pc;
+  bool watched;
 
   Mode mode() const { return writes ? Mode::write : Mode::read; }
   std::string side() const { return std::string(name) + (writes ? ": the target" : ": the source"); }
@@ -62,7 +63,7 @@ bool check_buffer(const End& end) {
     report(end, "width",
            end.side() + ": " + std::to_string(end.bytes) + " bytes from byte " + std::to_string(offset % buffer.item) +
                " of an element are no whole number of elements of " + std::to_string(buffer.item) + " bytes");
-  check_shadow(buffer, offset, end.bytes, end.writes, true, end.pc);
+  if (end.watched) check_shadow(buffer, offset, end.bytes, end.writes, true, end.pc);
   return true;
 }
 
@@ -96,7 +97,7 @@ bool check_end(const End& end, uint64_t room) {
 }  // namespace xpu
 
 void transfer(const char* name, Space from, Space to, const void* source, void* target, int64_t bytes, bool wait,
-              uint64_t room) {
+              uint64_t room, bool watched) {
   if (!running.request) return;
   using namespace xpu;
   const uintptr_t pc = OPGOLD_CALLER;
@@ -104,12 +105,12 @@ void transfer(const char* name, Space from, Space to, const void* source, void* 
   if (--current.steps < 0) out_of_steps(pc);
   const auto start = reinterpret_cast<uintptr_t>(source), end = reinterpret_cast<uintptr_t>(target);
   if (bytes < 0 || bytes > int64_t{0xffffffff}) {
-    report({name, to, end, 0, true, pc}, "transfer",
+    report({name, to, end, 0, true, pc, watched}, "transfer",
            std::string(name) + " of " + std::to_string(bytes) + " bytes: a length has 32 bits without a sign");
   } else if (bytes > 0) {
     const auto size = static_cast<size_t>(bytes);
-    const bool source_right = check_end({name, from, start, size, false, pc}, room);
-    const bool target_right = check_end({name, to, end, size, true, pc}, room);
+    const bool source_right = check_end({name, from, start, size, false, pc, watched}, room);
+    const bool target_right = check_end({name, to, end, size, true, pc, watched}, room);
     if (source_right && target_right) {
       const bool now = wait || !late_copies();
       if (now) memmove(target, source, size);
@@ -122,7 +123,7 @@ void transfer(const char* name, Space from, Space to, const void* source, void* 
 void vector_access(const void* pointer, uint64_t bytes, uint64_t room, bool writes) {
   if (!running.request) return;
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  const xpu::End end{writes ? "vector store" : "vector load", Space::local, address, bytes, writes, OPGOLD_CALLER};
+  const xpu::End end{writes ? "vector store" : "vector load", Space::local, address, bytes, writes, OPGOLD_CALLER, true};
   const xpu::Location location = xpu::locate(address);
   if (address % 64 != 0) xpu::report(end, "alignment", end.side() + " is not on a 64-byte boundary");
   if (location.known && !location.buffer && bytes > room)
