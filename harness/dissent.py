@@ -13,7 +13,7 @@ from opgold.harness.backends.base import Backend, Variant
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding
 from opgold.harness.oracles._findings import show
-from opgold.harness.runner import run_backend, run_golden
+from opgold.harness.runner import run_backend, run_golden, variants
 from opgold.kernels.build import BuildError
 
 ORACLES = ("values", "footprint")
@@ -59,7 +59,8 @@ def _sides(finding: Finding, backends: Sequence[Backend]) -> str | None:
 
 
 def _on(backend: Backend, case: Case, finding: Finding) -> str:
-    run = run_backend(case, backend, Variant())
+    same = (variant for variant in variants(case, backend) if str(variant) == finding.variant)
+    run = run_backend(case, backend, next(same, Variant()) if backend.name == finding.backend else Variant())
     return f"nothing: {run.report.error}" if run.report.error else _element(finding, run.arrays)
 
 

@@ -39,11 +39,16 @@ def table(runs: Sequence[Checked], width: int) -> Table:
         counts = list(dict.fromkeys(side.executed for side in sides if side))
         cells = []
         for oracle in ALL:
-            judges_golden = oracle in GOLDEN and len(sides) > 1
-            asked = [next(side for side in sides if side)] if judges_golden else sides
+            asked = [_told(sides, oracle)] if oracle in GOLDEN else sides
             cells.append(" ".join(_mark(side, oracle) for side in asked))
         shown.add_row(op, "/".join(map(str, counts)), *cells)
     return shown
+
+
+def _told(sides: Sequence[OpResult | None], oracle: str) -> OpResult:
+    """The side that tells what an oracle found on the golden model: it is said once."""
+    present = [side for side in sides if side]
+    return next((side for side in present if any(f.oracle == oracle for f in side.findings)), present[0])
 
 
 def _mark(result: OpResult | None, oracle: str) -> str:

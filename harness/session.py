@@ -121,12 +121,13 @@ def ledger_problems(ledger: Ledger, runs: Sequence[Checked]) -> list[str]:
 def together(runs: list[Checked], backends: Sequence[Backend], ledger: Ledger) -> list[Checked]:
     """What is said of the golden model is said once, and what the ledger names is set apart; a wrong element is shown
     with what every side has there."""
-    judged: set[str] = set()
+    said: set[tuple[str, ...]] = set()
     for run in runs:
         for result in run.results:
-            if result.op in judged:
-                result.findings = [finding for finding in result.findings if finding.backend != "golden"]
-            judged.add(result.op)
+            golden = [finding for finding in result.findings if finding.backend == "golden"]
+            again = [finding for finding in golden if finding.kind in said]
+            result.findings = [finding for finding in result.findings if finding not in again]
+            said.update(finding.kind for finding in golden)
             result.findings, result.known = ledger.split(result.op, result.findings)
             if len(backends) > 1:
                 result.findings = dissent.compared(result.findings, backends)

@@ -91,20 +91,20 @@ def kernel_library(
         return cached(f"{source.stem}-cuda-{key}", lambda out: run([compiler, *flags, str(source), "-o", str(out)]))
     if target == "xpu":
         tools = xpu_toolchain.find()
-        key = key_of(files, [compiler, version(compiler), *tools.device_flags, *tools.host_flags])
+        key = key_of(files, [compiler, version(compiler), *tools.device_flags, *tools.host_flags, str(tools.libraries)])
         return cached(f"{source.stem}-xpu-{key}", lambda out: tools.build_kernels(source, out))
     device = device_library(target)
     flags = [*_LANGUAGE, *_VENDOR_FLAGS[vendor], "-DOPGOLD_EMULATOR"]
     emulated = _Emulated(compiler, vendor, flavour, units, files, device, flags)
-    speaks = strict and vendor == "xpu" and not xpu_language.unavailable()
+    language = xpu_language.identity() if strict and vendor == "xpu" else ""
     key = key_of(
-        [*files, *stand_ins(vendor), EMULATOR / "rewrite.py"],
-        [compiler, version(compiler), str(device), *flags, *emulated.device_flags, str(speaks)],
+        [*files, *stand_ins(vendor), EMULATOR / "rewrite.py", KERNELS / "xpu_language.py"],
+        [compiler, version(compiler), str(device), *flags, *emulated.device_flags, language],
     )
     name = f"{source.stem}-{'' if vendor == 'cuda' else vendor + '-'}{flavour}-{key}"
 
     def build(out: Path) -> None:
-        if speaks:
+        if language:
             xpu_language.check(source)
         emulated.build(out, name)
 

@@ -7,6 +7,7 @@ Pointers have memories: one that is not marked points to local memory. Device co
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ _FLAGS = [
     "-fno-exceptions",
     "-fno-rtti",
     "-Wall",
+    "-Wno-unused",
     "-Wshorten-64-to-32",
-    "-Wno-unused-function",
     "-Wno-unknown-pragmas",
     "-Wno-undefined-internal",
     "-Wno-undefined-inline",
@@ -44,6 +45,11 @@ def unavailable() -> str:
     except clang.cindex.LibclangError as reason:
         return f"libclang cannot be loaded: {reason}"
     return ""
+
+
+def identity() -> str:
+    """What a verdict hangs on besides the code: changes with the front end's version; empty where there is none."""
+    return "" if unavailable() else f"libclang {metadata.version('libclang')}"
 
 
 def complaints(source: Path) -> list[str]:
@@ -77,7 +83,8 @@ def _divisions(cindex: Any, cursor: Any) -> Iterator[str]:
         if len(children) != 2:
             continue
         after = children[0].extent.end.offset
-        sign = next((t.spelling for t in node.get_tokens() if t.extent.start.offset >= after), "")
+        tokens = (t for t in node.get_tokens() if t.kind != cindex.TokenKind.COMMENT)
+        sign = next((t.spelling for t in tokens if t.extent.start.offset >= after), "")
         if sign.rstrip("=") in ("/", "%") and any(_is_wide(cindex, child.type) for child in children):
             place = node.location
             yield f"{place.file.name}:{place.line}: 64-bit `{sign}`: use 32 bits, or compare and subtract"

@@ -1,5 +1,6 @@
 """Each hazard of an XPU that the emulator claims to see is found, at its line; the same kernel without it is silent."""
 
+import shutil
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +36,7 @@ PLANTED = [
     ("memory", "local_budget", "local-memory", None),
     ("memory", "shared_budget", "launch", None),
     ("memory", "group_budget", "launch", None),
+    ("memory", "group_budget_late", "launch", None),
     ("ordering", "stored_then_sent", "fence", None),
     ("ordering", "read_then_loaded", "fence", None),
     ("ordering", "stored_then_loaded", "fence", None),
@@ -43,6 +45,9 @@ PLANTED = [
     ("ordering", "overtaken", "in-flight", None),
     ("ordering", "barrier_in_flight", "in-flight", None),
     ("ordering", "end_in_flight", "in-flight", None),
+    ("ordering", "load_into_the_dead", "in-flight", None),
+    ("ordering", "store_from_the_dead", "in-flight", None),
+    ("ordering", "group_stored_then_sent", "fence", "row"),
     ("ordering", "wrong_fence", "in-flight", "tile"),
     ("ordering", "missing_barrier", "race", "tile"),
     ("ordering", "missing_fence", "fence", "tile"),
@@ -61,7 +66,7 @@ PLANTED = [
     ("ordering", "waits", "capture", None),
 ]
 # The budgets are those of a whole launch: its line is named.
-LAUNCH_LINE = {"local_budget", "shared_budget", "group_budget"}
+LAUNCH_LINE = {"local_budget", "shared_budget", "group_budget", "group_budget_late"}
 SCHEDULES = ["ascending", "descending", "random"]
 
 
@@ -160,6 +165,49 @@ def test_findings_speak_of_clusters_and_cores():
     assert "by two cores with no barrier between" in text
     assert "cluster 0 core" in text
     assert "thread" not in text
+
+
+FULL = """#include <xpu/kernel/cluster.h>
+#define KERNEL(op) \\
+  __global__ void op(__global_ptr__ const int* x, __global_ptr__ int* y, __global_ptr__ long long* z, int n, int bug)
+static __device__ __shared_ptr__ int* first() {
+  __shared__ int a[1];
+  return a;
+}
+static __device__ __shared_ptr__ int* second() {
+  __shared__ int b[1];
+  return b;
+}
+KERNEL(order) {
+  if (bug) second();
+  __shared_ptr__ int* p = first();
+  __shared_ptr__ int* q = second();
+  *p = 1;
+  *q = 2;
+  y[0] = *p;
+}
+KERNEL(fill) {
+"""
+
+
+def test_no_two_variables_of_a_launch_share_a_place(tmp_path):
+    unit = tmp_path / "places.xpu"
+    unit.write_text(FULL + "".join(f"  __shared__ int f{i};\n  f{i} = 1;\n" for i in range(127)) + "}\n")
+    shutil.copy(KERNELS / "planted_xpu.h", tmp_path)
+    unit.with_suffix(".cc").write_text('#include "planted_xpu.h"\nPLANTED(order, 1, 1)\nPLANTED(fill, 1, 1)\n')
+    built = build.kernel_library(unit, target="xpu-emu", strict=False)
+    for op, bug in (("order", 1), ("fill", 0), ("order", 0)):  # the first variable keeps its place, the second gets it
+        y = np.zeros(64, np.int32)
+        tensors = [("x", y.copy(), "in"), ("y", y, "out"), ("z", np.zeros(64, np.int64), "inout")]
+        report = runtime.device("xpu-emu").call(built, op, tensors=tensors, attributes=[("bug", bug)])
+        assert report.faults == []
+    assert y[0] == 1
+
+
+def test_members_of_a_shared_struct_have_their_own_widths():
+    report, y, _ = call("memory", "members", 0)
+    assert report.faults == []
+    assert y[0] == 3
 
 
 def test_memory_that_a_launch_used_is_reported():

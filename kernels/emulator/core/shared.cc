@@ -1,6 +1,7 @@
 // Shared memory: each variable a buffer of the arena, poisoned and uninitialised at the start of every block.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "emulator/core/arena.h"
 #include "emulator/core/block.h"
@@ -16,16 +17,6 @@ int next_slot = 0;
 uint64_t placed[shared_slots];  // the launch a slot was placed in
 SharedVariable dynamic_variable{};
 
-Buffer& slot_of(SharedVariable& variable) {
-  if (variable.slot < 0 || buffers[variable.slot].owner != &variable) {
-    variable.slot = tensor_slots + next_slot;
-    next_slot = (next_slot + 1) % shared_slots;
-    buffers[variable.slot].owner = &variable;
-    placed[variable.slot - tensor_slots] = 0;
-  }
-  return buffers[variable.slot];
-}
-
 [[noreturn]] OPGOLD_COLD void too_many() {
   Finding f{"launch"};
   f.at = here(0);
@@ -34,8 +25,21 @@ Buffer& slot_of(SharedVariable& variable) {
   abandon();
 }
 
+Buffer& slot_of(SharedVariable& variable) {
+  if (variable.slot < 0 || buffers[variable.slot].owner != &variable) {
+    if (running.shared_variables == shared_slots) too_many();
+    do {
+      variable.slot = tensor_slots + next_slot;
+      next_slot = (next_slot + 1) % shared_slots;
+    } while (placed[variable.slot - tensor_slots] == running.serial);
+    buffers[variable.slot].owner = &variable;
+    placed[variable.slot - tensor_slots] = 0;
+  }
+  return buffers[variable.slot];
+}
+
 void place_variable(Buffer& buffer, SharedVariable& variable, bool counts, bool group) {
-  if (running.shared_variables++ == shared_slots) too_many();
+  ++running.shared_variables;
   if (counts) add_static_shared(variable.size, variable.name, group);
   buffer.name = variable.name;
   buffer.dtype = variable.dtype;
@@ -73,7 +77,12 @@ void* shared(SharedVariable* variable) {
 void* group_shared(GroupVariable* variable) {
   if (!running.request) return nullptr;
   const int group = current.thread % core_groups;
-  return use(variable->of[group], group == 0, true);
+  const auto is_placed = [](const SharedVariable& each) {
+    return each.slot >= 0 && buffers[each.slot].owner == &each && placed[each.slot - tensor_slots] == running.serial;
+  };
+  // What one group has, all have: it is counted once a launch.
+  const bool first = std::none_of(std::begin(variable->of), std::end(variable->of), is_placed);
+  return use(variable->of[group], first, true);
 }
 
 void* dynamic_shared(const char* name, const char* dtype, size_t, size_t item, size_t granule) {

@@ -18,5 +18,10 @@ inline T roundup(T a, T b) { return roundup_div(a, b) * b; }
 template <class T>
 inline T rounddown(T a, T b) { return a / b * b; }
 
+inline float exp(float a) { return ::expf(a); }
+inline float log(float a) { return ::logf(a); }
+inline float sqrt(float a) { return ::sqrtf(a); }
+inline float fabs(float a) { return ::fabsf(a); }
+inline float rint(float a) { return ::rintf(a); }
 inline float fmin(float a, float b) { return ::fminf(a, b); }
 inline float fmax(float a, float b) { return ::fmaxf(a, b); }

@@ -15,11 +15,11 @@ constexpr uint16_t transfer_bit = atomic_bit;  // of Access::thread: it was made
 bool overlap(uintptr_t a, size_t a_size, uintptr_t b, size_t b_size) { return a < b + b_size && b < a + a_size; }
 
 uint16_t fences(const Core& core, const Buffer& buffer) {
-  return buffer.shared ? core.shared_fences : core.global_fences;
+  return buffer.group ? core.group_fences : buffer.shared ? core.shared_fences : core.global_fences;
 }
 
 uint16_t fences_at_barrier(const Core& core, const Buffer& buffer) {
-  return buffer.shared ? core.shared_at_barrier : core.global_at_barrier;
+  return buffer.group ? core.group_at_barrier : buffer.shared ? core.shared_at_barrier : core.global_at_barrier;
 }
 
 const char* what(bool writes, bool by_transfer) {
@@ -63,11 +63,12 @@ void check_order(Buffer& buffer, size_t granule, const Access& earlier, bool ear
 // Whether a plain load of the running core still counts: a transfer from the same bytes must not take its place.
 bool still_loading(const Record& record, const Access& now) {
   for (const Access& read : record.read)
-    if (read.epoch == now.epoch && read.thread == current.thread && read.warp_time == now.warp_time) return true;
+    if (read.epoch >= current.block_start && read.thread == current.thread && read.warp_time == now.warp_time) return true;
   return false;
 }
 
 void check_width(Buffer& buffer, size_t offset, size_t size, Mode mode, uintptr_t pc) {
+  if (!has_elements(buffer)) return;
   if (offset % buffer.item == 0 && size % buffer.item == 0) return;
   Finding f = finding("width", mode, buffer.data + offset, size, pc);
   f.detail = std::to_string(size) + "-byte " + f.access + " at byte " + std::to_string(offset % buffer.item) +

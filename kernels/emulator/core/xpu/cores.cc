@@ -45,11 +45,17 @@ void report_depth(const Core& core) {
   add(std::move(f));
 }
 
-void finish(Core& core, bool (*concerns)(const Transfer&)) {
+void report_in_flight(const Transfer& transfer, std::string when);
+
+// Copies that end only now; `live`: local memory below it has gone with its function.
+void finish(Core& core, bool (*concerns)(const Transfer&), uintptr_t live) {
   auto& list = core.outstanding;
   for (const Transfer& transfer : list) {
     if (!concerns(transfer)) continue;
-    if (!transfer.copied)
+    const bool gone = (transfer.from == Space::local && transfer.source < live) ||
+                      (transfer.to == Space::local && transfer.target < live);
+    if (gone) report_in_flight(transfer, "as the function of its local variable has returned");
+    if (!transfer.copied && !gone)
       memmove(reinterpret_cast<void*>(transfer.target), reinterpret_cast<const void*>(transfer.source), transfer.bytes);
     if (transfer.to != Space::local) finish_write(transfer.target, transfer.bytes, transfer.pc);
   }
@@ -66,8 +72,8 @@ void report_in_flight(const Transfer& transfer, std::string when) {
 
 }  // namespace
 
-void finish_all() {
-  finish(self(), [](const Transfer&) { return true; });
+void finish_all(uintptr_t live) {
+  finish(self(), [](const Transfer&) { return true; }, live);
 }
 
 void begin_launch() {
@@ -84,10 +90,12 @@ void begin_core() {
   const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   Core& core = self();
   core.clock = ++last_clock;
-  core.shared_fences = core.global_fences = core.shared_at_barrier = core.global_at_barrier = 0;
+  core.group_fences = core.shared_fences = core.global_fences = 0;
+  core.group_at_barrier = core.shared_at_barrier = core.global_at_barrier = 0;
   core.entry = core.deepest = frame;
   core.outstanding.clear();
-  const uintptr_t high = frame - 4 * red_zone, low = frame - std::min(*depth + 4 * red_zone, stack_size / 2);
+  const size_t used = *depth ? *depth : local_limit;  // not known before its first launch
+  const uintptr_t high = frame - 4 * red_zone, low = frame - std::min(used + 4 * red_zone, stack_size / 2);
   if (low < high) poison_stack(low, high);
 }
 
@@ -95,13 +103,14 @@ void end_core() {
   Core& core = self();
   if (!core.outstanding.empty()) {
     report_in_flight(core.outstanding.front(), "as its core ends");
-    finish_all();
+    core.outstanding.clear();
   }
   report_depth(core);
 }
 
 void pass_barrier() {
   for (int i = 0; i < block.size; ++i) {
+    cores[i].group_at_barrier = cores[i].group_fences;
     cores[i].shared_at_barrier = cores[i].shared_fences;
     cores[i].global_at_barrier = cores[i].global_fences;
   }
@@ -145,14 +154,16 @@ void fence(Fence kind) {
   using namespace xpu;
   note_depth(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
   Core& core = self();
+  const uintptr_t live = OPGOLD_LIVE;
   if (kind == Fence::all) {
-    finish_all();
+    finish_all(live);
   } else if (kind == Fence::local) {
-    finish(core, [](const Transfer& t) { return t.on_chip(Space::local) || t.on_chip(Space::group); });
+    finish(core, [](const Transfer& t) { return t.on_chip(Space::local) || t.on_chip(Space::group); }, live);
   } else {
-    finish(core, [](const Transfer& t) { return t.on_chip(Space::shared); });
+    finish(core, [](const Transfer& t) { return t.on_chip(Space::shared); }, live);
   }
   if (kind != Fence::shared) core.clock = ++last_clock;
+  if (kind != Fence::shared) ++core.group_fences;
   if (kind != Fence::local) ++core.shared_fences;
   if (kind == Fence::all) ++core.global_fences;
 }

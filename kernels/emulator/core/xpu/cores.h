@@ -1,6 +1,7 @@
 // The cores of the cluster that runs: what each has in flight, and how often it has fenced.
 #pragma once
 
+#include <cstring>
 #include <vector>
 
 #include "emulator/core/findings.h"
@@ -28,7 +29,7 @@ struct Transfer {
 
 struct Core {
   uint32_t clock;  // of its local memory: unlike any other core's, and new after each fence
-  uint16_t shared_fences, global_fences;
+  uint16_t group_fences, group_at_barrier, shared_fences, global_fences;
   uint16_t shared_at_barrier, global_at_barrier;  // as they stood at the last barrier
   uintptr_t entry;                                // where its stack began
   uintptr_t deepest;
@@ -38,7 +39,9 @@ extern Core cores[max_cores];
 inline Core& self() { return cores[current.thread]; }
 
 // Makes the copies that the running core has not waited for yet.
-void finish_all();
+void finish_all(uintptr_t live);
+// Where the local memory of whoever called this hook begins.
+#define OPGOLD_LIVE (reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*))
 // Called on the core's own stack as its life begins and ends.
 void begin_core();
 void end_core();
@@ -65,6 +68,9 @@ inline void note_depth(uintptr_t frame) {
   Core& core = self();
   if (frame < core.deepest) core.deepest = frame;
 }
+
+// Whether a buffer is an array of numbers, and no struct whose members differ in width.
+inline bool has_elements(const Buffer& buffer) { return strcmp(buffer.dtype, "struct") != 0; }
 
 // access.cc: a load or store that the compiler's instrumentation saw.
 void access(uintptr_t address, size_t size, Mode mode, uintptr_t pc);

@@ -59,7 +59,7 @@ bool check_buffer(const End& end) {
     read_only(buffer, end.address, end.bytes, Mode::write, end.pc);
     return false;
   }
-  if (offset % buffer.item != 0 || end.bytes % buffer.item != 0)
+  if (has_elements(buffer) && (offset % buffer.item != 0 || end.bytes % buffer.item != 0))
     report(end, "width",
            end.side() + ": " + std::to_string(end.bytes) + " bytes from byte " + std::to_string(offset % buffer.item) +
                " of an element are no whole number of elements of " + std::to_string(buffer.item) + " bytes");
@@ -117,7 +117,7 @@ void transfer(const char* name, Space from, Space to, const void* source, void* 
       if (!wait) self().outstanding.push_back({name, from, to, start, end, size, call_offset(pc), now});
     }
   }
-  if (wait) finish_all();
+  if (wait) finish_all(OPGOLD_LIVE);
 }
 
 void vector_access(const void* pointer, uint64_t bytes, uint64_t room, bool writes) {
