@@ -49,9 +49,21 @@ def _simpler(script: Script) -> Iterator[Script]:
         yield replace(script, slots=slots)
     for model_steps in range(1, script.model_steps):
         yield replace(script, model_steps=model_steps)
+    yield from _sooner(script)
     used = sorted({step.slot for step in steps if isinstance(step, Insert)})
     if used != list(range(len(used))):
         yield replace(script, steps=tuple(_renumbered(step, used.index) for step in steps))
+
+
+def _sooner(script: Script) -> Iterator[Script]:
+    """With an easier insertion and a round less: a prompt that takes fewer rounds alone shifts all that follows."""
+    steps = script.steps
+    for number, step in enumerate(steps):
+        for easier in _easier(step) if isinstance(step, Insert) else ():
+            for at in range(number + 1, len(steps)):
+                if isinstance(steps[at], Round):
+                    between = steps[number + 1 : at]
+                    yield replace(script, steps=(*steps[:number], easier, *between, *steps[at + 1 :]))
 
 
 def _without_slot(steps: tuple[Step, ...], slot: int) -> Iterator[Step]:

