@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from opgold import __version__
@@ -14,6 +15,8 @@ from opgold.harness.check import OpResult
 from opgold.harness.finding import Finding
 from opgold.harness.oracles import ALL, GOLDEN
 from opgold.harness.session import Checked
+
+WIDEST = 400  # columns
 
 
 def table(runs: Sequence[Checked], width: int) -> Table:
@@ -64,7 +67,11 @@ def _mark(result: OpResult | None, oracle: str) -> str:
 
 def show(console: Console, runs: Sequence[Checked], seed: int, problems: Sequence[str] = ()) -> None:
     """The table, every finding, those that are known in a line each, what was executed, and the ledger's problems."""
-    console.print(table(runs, console.width))
+    shown = table(runs, console.width)
+    whole = Measurement.get(console, console.options.update(width=WIDEST), shown).maximum  # no mark may be cut off
+    width, console.width = console.width, max(console.width, whole)
+    console.print(shown)
+    console.width = width
     findings = [finding for run in runs for finding in run.findings]
     kinds: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
