@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -92,6 +92,14 @@ def checked(ops: list[str] | None) -> list[str]:
     return (named(only) if only else []) + [name for name in sequences.NAMES if name in ops]
 
 
+def lacked(chosen: Sequence[str], targets: Sequence[Backend], *, asked: bool) -> list[str]:
+    """The ops and kinds of sequences that none of the backends has. Raises Unusable if the user asked for them."""
+    nowhere = [name for name in chosen if not any(target.has(op) for target in targets for op in sequences.ops(name))]
+    if asked and nowhere:
+        raise Unusable(f"backend {' and '.join(t.name for t in targets)} does not have {', '.join(nowhere)}")
+    return nowhere
+
+
 Checked = Annotated[
     list[str] | None,
     typer.Argument(
@@ -123,9 +131,7 @@ def check(
     for path in case or ():
         engine.read(path)
     targets = [usable(name) for name in dict.fromkeys(backend or backends.DEFAULT)]
-    nowhere = [op for op in chosen if not any(target.has(part) for target in targets for part in sequences.ops(op))]
-    if ops and nowhere:
-        raise Unusable(f"backend {' and '.join(t.name for t in targets)} does not have {', '.join(nowhere)}")
+    lacked(chosen, targets, asked=bool(ops))
     if case:
         runs = session.check_files(case, targets, expected)
     else:

@@ -62,10 +62,9 @@ class Progress:
 
 def check_files(paths: Sequence[Path], backends: Sequence[Backend], ledger: Ledger = EMPTY) -> list[Checked]:
     """Some case files on each backend. A backend does not run cases of ops that it lacks."""
+    names = {path: getattr(check.read(path), "op", None) for path in paths}
     runs = []
     for backend in backends:
-        documents = {path: check.read(path) for path in paths}
-        names = {path: getattr(document, "op", None) for path, document in documents.items()}
         lacking = [path for path, op in names.items() if op is not None and not backend.has(op)]
         present = [path for path in paths if path not in lacking]
         missing = list(dict.fromkeys(str(names[path]) for path in lacking))

@@ -7,6 +7,7 @@ Pointers have memories: one that is not marked points to local memory. Device co
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ _FLAGS = [
 ]
 
 
+@cache
 def unavailable() -> str:
     """Why device code cannot be checked here; empty if it can."""
     try:

@@ -7,22 +7,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from opgold.harness import backends, rounds
+from opgold.harness import rounds
 from opgold.harness.backends.base import Backend
 from opgold.harness.bench.row import Row
+from opgold.harness.bench.sides import LIMITS, sides
 from opgold.harness.rounds.play import Player
 from opgold.harness.rounds.script import Insert, Round, Script, Turn
 
 ROUNDS, SLOTS, MODEL_STEPS = 300, 4, 3
-LIMITS = {"golden": 10_000, "cuda-emu": 60_000}  # microseconds a round: 1,000 rounds in 10 s and in 60 s
 
 
 def measure() -> Iterator[Row]:
     """A row for the golden models, one for the emulator, half of the rounds in each form."""
-    emulator = backends.get("cuda-emu")
-    for op in rounds.ops():
-        emulator.prepare(op)
-    for name, backend in (("golden", None), ("cuda-emu", emulator)):
+    for name, backend in sides(rounds.ops()):
         seconds = [s for form in rounds.OPS for s in _walk(form, backend)]
         workload = f"a round: {SLOTS} slots, {MODEL_STEPS} model steps"
         yield Row.of(f"{rounds.NAME} ({name})", workload, seconds, limit=LIMITS[name])

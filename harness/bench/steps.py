@@ -7,23 +7,20 @@ from collections.abc import Iterator
 from itertools import islice
 from random import Random
 
-from opgold.harness import backends, steps
+from opgold.harness import steps
 from opgold.harness.backends.base import Backend
 from opgold.harness.bench.row import Row
+from opgold.harness.bench.sides import LIMITS, sides
 from opgold.harness.steps.machine import script_of
 from opgold.harness.steps.play import Player
 from opgold.harness.steps.script import Step
 
 STEPS = 1_000
-LIMITS = {"golden": 10_000, "cuda-emu": 60_000}  # microseconds a step: 1,000 steps in 10 s and in 60 s
 
 
 def measure() -> Iterator[Row]:
     """A row for the golden models, one for the emulator."""
-    emulator = backends.get("cuda-emu")
-    for op in steps.ops():
-        emulator.prepare(op)
-    for name, backend in (("golden", None), ("cuda-emu", emulator)):
+    for name, backend in sides(steps.ops()):
         seconds = list(islice(walk(backend), STEPS))
         yield Row.of(f"{steps.NAME} ({name})", f"a step, of {STEPS:,} in generated chains", seconds, limit=LIMITS[name])
 

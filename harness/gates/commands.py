@@ -36,9 +36,7 @@ def cover(
     _writable(page=page)
     targets = _emulated(backend)
     chosen = cli.named(ops)
-    nowhere = [op for op in chosen if not any(target.has(op) for target in targets)]
-    if ops and nowhere:
-        raise cli.Unusable(f"backend {' and '.join(t.name for t in targets)} does not have {', '.join(nowhere)}")
+    nowhere = cli.lacked(chosen, targets, asked=bool(ops))
     with _deaths(), cli.progress() as progress:
         ran = [op for op in chosen if op not in nowhere]
         coverage = engine.cover(ran, targets, examples, seed, jobs, out, progress)

@@ -62,8 +62,7 @@ void atomic_access(void* address, size_t size);
 // --- XPU: transfers, fences, and the grid that the device has ---
 
 enum class Space : int { local, group, shared, global };
-inline constexpr uint64_t unknown_room = ~uint64_t{0};
-// `room`: bytes from the local address to the end of its variable, or unknown_room. `wait` is false for `_ASYNC`.
+// `room`: bytes from the local address to the end of its variable, or as many as there can be where that is not known. `wait` is false for `_ASYNC`.
 // `watched` tells whether the unit's loads and stores are seen, too: if not, nothing is known of who wrote what.
 void transfer(const char* name, Space from, Space to, const void* source, void* target, int64_t bytes, bool wait,
               uint64_t room, bool watched);

@@ -115,8 +115,6 @@ inline bool on_xpu() { return running.request && running.request->machine == Mac
 inline const char* thread_word() { return on_xpu() ? "core" : "thread"; }
 inline const char* block_word() { return on_xpu() ? "cluster" : "block"; }
 
-inline uintptr_t return_address(void* address) { return reinterpret_cast<uintptr_t>(address); }
-
 }  // namespace opgold::emulator
 
 #define OPGOLD_CALLER (reinterpret_cast<uintptr_t>(__builtin_return_address(0)))

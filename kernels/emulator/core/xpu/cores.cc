@@ -45,7 +45,13 @@ void report_depth(const Core& core) {
   add(std::move(f));
 }
 
-void report_in_flight(const Transfer& transfer, std::string when);
+void report_in_flight(const Transfer& transfer, std::string when) {
+  Finding f{"in-flight"};
+  f.pc = transfer.pc;
+  f.at = here(transfer.pc);
+  f.detail = std::string(transfer.name) + " of " + std::to_string(transfer.bytes) + " bytes is still in flight " + when;
+  add(std::move(f));
+}
 
 // Copies that end only now; `live`: local memory below it has gone with its function.
 void finish(Core& core, bool (*concerns)(const Transfer&), uintptr_t live) {
@@ -60,14 +66,6 @@ void finish(Core& core, bool (*concerns)(const Transfer&), uintptr_t live) {
     if (transfer.to != Space::local) finish_write(transfer.target, transfer.bytes, transfer.pc);
   }
   list.erase(std::remove_if(list.begin(), list.end(), concerns), list.end());
-}
-
-void report_in_flight(const Transfer& transfer, std::string when) {
-  Finding f{"in-flight"};
-  f.pc = transfer.pc;
-  f.at = here(transfer.pc);
-  f.detail = std::string(transfer.name) + " of " + std::to_string(transfer.bytes) + " bytes is still in flight " + when;
-  add(std::move(f));
 }
 
 }  // namespace
