@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,13 +26,25 @@ LARGE = 2**28  # bytes of arguments: a call takes long enough to be timed a few 
 
 
 def measure(ops: Sequence[str]) -> list[Row]:
-    """A row for each workload of the ops, and first the empty kernel. Raises RuntimeError where there is no GPU."""
+    """A row for each workload of the ops, and first the empty kernel. Raises RuntimeError where there is no GPU.
+
+    Each op is timed in a process of its own: after some ops, every launch of the process takes longer.
+    """
     device = runtime.device("cuda")
     if device.unavailable:
         raise RuntimeError(f"cuda: {device.unavailable}")
-    seconds = _empty(device)
-    rows = [Row.of("(empty kernel)", "1 block x 32 threads", seconds, empty=statistics.median(seconds) * 1e6)]
-    for case, workload in workloads(ops, "empty", "copy", "read"):
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        return [row for rows in pool.imap(_rows, [None, *ops]) for row in rows]
+
+
+def _rows(op: str | None) -> list[Row]:
+    """The rows of an op; of None, the empty kernel's."""
+    device = runtime.device("cuda")
+    if op is None:
+        seconds = _empty(device)
+        return [Row.of("(empty kernel)", "1 block x 32 threads", seconds, empty=statistics.median(seconds) * 1e6)]
+    rows = []
+    for case, workload in workloads([op], "empty", "copy", "read"):
         values = arguments(case, poison=0)
         seconds, empty = _beside_empty(device, case.signature, values)
         size = sum(array.nbytes for array in written(case.signature, values).values())
@@ -53,8 +66,8 @@ def _beside_empty(
 ) -> tuple[list[float], float]:
     """Seconds of one call, and microseconds of an empty kernel just before and after it.
 
-    A device may change how long a launch takes by a third, for every kernel alike and for good, in the middle of a run:
-    a figure is only kept between two empty kernels that agree.
+    Some ops make every later launch of a process take a third longer, an empty kernel's too: a figure is only kept
+    between two empty kernels that agree.
     """
     before = statistics.median(_empty(device))
     for _ in range(ATTEMPTS):
