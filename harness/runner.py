@@ -11,6 +11,7 @@ import numpy as np
 
 from opgold.harness.backends.base import Backend, Variant
 from opgold.harness.case import Case
+from opgold.harness.earlier import other_data
 from opgold.kernels.report import Report
 from opgold.reference.schema import ContractError, Signature, Value
 
@@ -112,12 +113,13 @@ def run_golden(case: Case) -> Golden:
 
 @dataclass(frozen=True)
 class Trial:
-    """A case on a backend, with what the oracles look at."""
+    """A case on a backend, with what the oracles look at. `earlier` is the call with other data that came before."""
 
     case: Case
     golden: Golden
     backend: Backend
     runs: Sequence[Run]
+    earlier: Trial | None = None
 
     @property
     def signature(self) -> Signature:
@@ -213,15 +215,34 @@ def run_backend(case: Case, backend: Backend, variant: Variant) -> Run:
 
 
 def try_case(case: Case, backend: Backend) -> Trial:
-    """Golden model and backend on one case. A case whose arguments cannot even be made has no runs."""
+    """Golden model and backend on one case. A case whose arguments cannot even be made has no runs.
+
+    A kept case's own calls come after one with other data at the same addresses: a kernel that hands out what it has
+    computed before, or goes on with what it was given first, is then wrong in the case, however often it is repeated.
+    """
     golden = run_golden(case)
     runs: list[Run] = []
+    earlier = None
     if (golden.refusal is None and golden.crash is None) or case.refused is not None:
-        for variant in variants(case, backend):
-            try:
+        order = variants(case, backend)
+        if case.path is not None and case.refused is None:
+            earlier = try_other_data(case, backend, order[0])
+        try:
+            for variant in order:
                 runs.append(run_backend(case, backend, variant))
-            except ContractError:
-                break  # shapes themselves are wrong: nothing to call
-            if runs[-1].report.faults and any(fault.kind in ("hang", "fault") for fault in runs[-1].report.faults):
-                break  # the next variants would only say so again, slowly
-    return Trial(case, golden, backend, runs)
+                if any(fault.kind in ("hang", "fault") for fault in runs[-1].report.faults):
+                    break  # the next variants would only say so again, slowly
+        except ContractError:
+            pass  # shapes themselves are wrong: nothing to call
+    return Trial(case, golden, backend, runs, earlier)
+
+
+def try_other_data(case: Case, backend: Backend, variant: Variant) -> Trial:
+    """One run on other data of a lawful case's shapes; where the golden model refuses them they are hostile."""
+    for other in other_data(case):
+        golden = run_golden(other)
+        if golden.refusal is None and golden.crash is None:
+            break
+    else:
+        other = replace(other, refused="")
+    return Trial(other, golden, backend, [run_backend(other, backend, variant)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,13 +62,20 @@ _VENDOR_FLAGS = {"cuda": [], "xpu": ["-DOPGOLD_XPU", "-Wno-attributes", "-fstack
 
 
 def kernel_library(
-    source: Path, *, target: str, flavour: str = "checked", arch: str | None = None, strict: bool = True
+    source: Path,
+    *,
+    target: str,
+    flavour: str = "checked",
+    arch: str | None = None,
+    strict: bool = True,
+    defines: Sequence[str] = (),
 ) -> Path:
     """The shared library of one op's kernels, compiled now unless an equal one was before.
 
     `flavour` applies to the emulator. `arch` applies to `cuda`: an nvcc architecture such as ``sm_90``;
     by default the architecture of the GPU found, or sm_80 and sm_90 when there is none. `strict` applies to `xpu-emu`:
-    device code must also be what an XPU's compiler takes, as far as `xpu_language` can tell here.
+    device code must also be what an XPU's compiler takes, as far as `xpu_language` can tell here. `defines` are macros
+    for the emulator's builds.
     """
     source = Path(source).resolve()
     if flavour not in FLAVOURS:
@@ -94,7 +102,8 @@ def kernel_library(
         key = key_of(files, [compiler, version(compiler), *tools.device_flags, *tools.host_flags, str(tools.libraries)])
         return cached(f"{source.stem}-xpu-{key}", lambda out: tools.build_kernels(source, out))
     device = device_library(target)
-    flags = [*_LANGUAGE, *_VENDOR_FLAGS[vendor], "-DOPGOLD_EMULATOR"]
+    macros = [f"-D{name}" for name in defines]
+    flags = [*_LANGUAGE, *_VENDOR_FLAGS[vendor], "-DOPGOLD_EMULATOR", *macros]
     emulated = _Emulated(compiler, vendor, flavour, units, files, device, flags)
     language = xpu_language.identity() if strict and vendor == "xpu" else ""
     key = key_of(
@@ -105,7 +114,7 @@ def kernel_library(
 
     def build(out: Path) -> None:
         if language:
-            xpu_language.check(source)
+            xpu_language.check(source, macros)
         emulated.build(out, name)
 
     return cached(name, build)

@@ -6,7 +6,7 @@ Pointers have memories: one that is not marked points to local memory. Device co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -54,11 +54,11 @@ def identity() -> str:
     return "" if unavailable() else f"libclang {metadata.version('libclang')}"
 
 
-def complaints(source: Path) -> list[str]:
+def complaints(source: Path, flags: Sequence[str] = ()) -> list[str]:
     """`file:line: what is wrong` for each fault of a `.xpu` file and its headers, in order, each once."""
     from clang import cindex
 
-    unit = cindex.Index.create().parse(str(source), args=_FLAGS)
+    unit = cindex.Index.create().parse(str(source), args=[*_FLAGS, *flags])
     found = []
     for diagnostic in unit.diagnostics:
         if diagnostic.severity >= cindex.Diagnostic.Warning and diagnostic.location.file:
@@ -67,11 +67,11 @@ def complaints(source: Path) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def check(source: Path) -> None:
+def check(source: Path, flags: Sequence[str] = ()) -> None:
     """Raise BuildError for device code that an XPU's compiler would not take; do nothing where clang is missing."""
     if unavailable():
         return
-    found = complaints(source)
+    found = complaints(source, flags)
     if found:
         raise BuildError("this is not XPU device code:\n" + "\n".join(found))
 

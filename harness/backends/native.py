@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from opgold.harness.backends.base import Backend, Variant, attributes_of, tensors_of
@@ -17,6 +17,7 @@ class Native(Backend):
     def __init__(self, target: str, flavour: str = "plain") -> None:
         self.name = self.target = target
         self.flavour = flavour
+        self.defines: Sequence[str] = ()  # macros that kernels are built with
         self._libraries: dict[str, Path] = {}
         self.emulated = target.endswith("-emu")
         self.grids = target == "xpu-emu"
@@ -36,7 +37,9 @@ class Native(Backend):
 
     def prepare(self, op: str) -> None:
         if op not in self._libraries:
-            self._libraries[op] = build.kernel_library(self.source(op), target=self.target, flavour=self.flavour)
+            self._libraries[op] = build.kernel_library(
+                self.source(op), target=self.target, flavour=self.flavour, defines=self.defines
+            )
 
     def call(self, signature: Signature, values: Mapping[str, Value], variant: Variant) -> Report:
         self.prepare(signature.op)

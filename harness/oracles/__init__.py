@@ -7,6 +7,7 @@ one in SEQUENCES is asked at every op of a sequence, by `opgold.harness.rounds`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import ModuleType
 
 from opgold.harness.finding import Finding
@@ -54,6 +55,17 @@ def judge(trial: Trial) -> Iterator[Finding]:
         return
     if trial.golden.refusal is not None and not trial.hostile:
         return
+    found = list(_of_kernel(trial))
+    yield from found
+    if trial.earlier is not None:
+        kinds = {finding.kind for finding in found}
+        for finding in _of_kernel(trial.earlier):
+            if finding.kind not in kinds:
+                variant = f"{finding.variant or 'every run'}; the call with zeros before the case's own"
+                yield replace(finding, variant=variant)
+
+
+def _of_kernel(trial: Trial) -> Iterator[Finding]:
     for name, oracle in KERNEL.items():
         if not trial.hostile or name in HOSTILE:
             yield from oracle.check(trial)

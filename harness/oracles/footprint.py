@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from opgold.harness.finding import Finding
 from opgold.harness.oracles._findings import at_elements
-from opgold.harness.runner import Trial
+from opgold.harness.runner import Trial, is_poison
 
 CATCHES = "stray or missing writes"
 
@@ -23,7 +23,11 @@ def check(trial: Trial) -> Iterator[Finding]:
         missing = defined.copy()
         for untouched in unwritten:
             missing &= untouched
-        if missing.any() and len(poisons) > 1:  # under one poison alone, its value may have been written
+        for poison in (
+            poisons if len(poisons) == 1 else ()
+        ):  # its value may have been written, where it is the right one
+            missing &= ~is_poison(trial.golden.arrays[name], name, poison)
+        if missing.any():
             yield at_elements(
                 trial,
                 "footprint",

@@ -1,0 +1,94 @@
+"""One exhibit: a kernel's file, in which a planted bug stands beside the right text. Its head says what it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from opgold.harness import oracles, sequences
+from opgold.harness.zoo import classes
+from opgold.reference import schema
+
+MACRO = "ZOO_BUG"
+BACKENDS = {".cu": "cuda-emu", ".xpu": "xpu-emu"}
+ORACLES = (*oracles.KERNEL, *oracles.SEQUENCES)  # those that judge a kernel
+KEYS = ("op", "class", "story", "caught by", "plays", "not caught")
+_LINE = re.compile(rf"// ({'|'.join(KEYS)}): *(.*)")
+
+
+class ZooError(ValueError):
+    """A file of the zoo that does not say what it must; the message names the file."""
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """`fault` is its class, `caught_by` the oracles that must report the bug, `plays` the kinds of sequences that show
+    it as well, `missed` why nothing reports it; empty if something does."""
+
+    path: Path
+    op: str
+    fault: str
+    story: str
+    caught_by: tuple[str, ...]
+    plays: tuple[str, ...]
+    missed: str
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def backend(self) -> str:
+        return BACKENDS[self.path.suffix]
+
+
+def read(path: Path) -> Exhibit:
+    """The exhibit of a file. Raises ZooError."""
+    text = path.read_text(encoding="utf-8")
+    head = _head(text)
+
+    def names(key: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+        found = tuple(name.strip() for name in head.get(key, "").split(",") if name.strip())
+        for name in found:
+            if name not in allowed:
+                raise ZooError(f"{path}: {key}: {name!r}, expected one of {', '.join(allowed)}")
+        return found
+
+    for key in ("op", "class", "story"):
+        if not head.get(key):
+            raise ZooError(f"{path}: its head has no `// {key}: ...`")
+    if head["op"] not in schema.ops():
+        raise ZooError(f"{path}: op: there is no op {head['op']!r}")
+    if not classes.known(head["class"]):
+        raise ZooError(f"{path}: class: {head['class']!r} is not among harness/zoo/classes.py")
+    caught_by, missed = names("caught by", ORACLES), head.get("not caught", "")
+    if bool(caught_by) == bool(missed):
+        raise ZooError(f"{path}: expected either `// caught by: ...` or `// not caught: reason`")
+    if MACRO not in text:
+        raise ZooError(f"{path}: nothing in it hangs on {MACRO}")
+    plays = names("plays", sequences.NAMES)
+    return Exhibit(path, head["op"], head["class"], head["story"], caught_by, plays, missed)
+
+
+def exhibits(folder: Path) -> list[Exhibit]:
+    """All exhibits in `cuda/` and `xpu/` below a folder, in the order of their classes. Raises ZooError."""
+    found = [read(path) for suffix in BACKENDS for path in sorted(folder.glob(f"*/*{suffix}"))]
+    if not found:
+        raise ZooError(f"{folder}: has no cuda/*.cu and no xpu/*.xpu")
+    return sorted(found, key=lambda exhibit: (classes.order(exhibit.fault), exhibit.name))
+
+
+def _head(text: str) -> dict[str, str]:
+    """The keys of the comment that a file begins with; a line without one goes on with the key before it."""
+    found: dict[str, str] = {}
+    key = ""
+    for line in text.splitlines():
+        if not line.startswith("//"):
+            break
+        if match := _LINE.match(line):
+            key = match[1]
+            found[key] = match[2].strip()
+        elif key:
+            found[key] += " " + line.removeprefix("//").strip()
+    return found
