@@ -1,4 +1,4 @@
-"""Other data for a call that comes before a case's own: what a kernel keeps from call to call then shows in the case."""
+"""Other data for a call before a case's own: what a kernel keeps from call to call then shows in the case."""
 
 from __future__ import annotations
 

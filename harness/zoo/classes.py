@@ -1,4 +1,4 @@
-"""Classes of faults that kernels of these ops have had, ways to cheat a checker, and which of them no kernel can show."""
+"""Classes of faults that kernels of these ops have had, ways to cheat a checker, and what no kernel can show."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ FAULTS = {
     "SEAM": "a pattern that lies across two buffers",
     "CONV": "another meaning of a step count or of history's first slot",
     "STRIDE": "a factor missing in a row's offset",
-    "PADLEN": "rows without tokens, or behind the last one, taken for live ones, or left unfilled",
+    "PADLEN": "slots of length 0 taken for live ones",
+    "PAD": "what lies behind the last row taken for live, or left as it was",
     "SENT": "a sentinel (-1) used as a value",
     "EMPTY": "no slots, no tokens",
     "BRANCH": "what a slot is, guessed from a number",
     "ROLLBACK": "state not taken back after a rejection",
     "STALE": "old values that survive",
     "PAIR": "siblings that are updated apart",
-    "ADDR": "a buffer's address kept from an earlier call",
+    "ADDR": "a buffer's address kept from an earlier call, or taken to be aligned",
     "OOB-R": "a read out of bounds",
     "OOB-W": "a write out of bounds",
     "SIZE": "a size of the host that is not the device's need",

@@ -13,7 +13,7 @@ from opgold.reference import schema
 MACRO = "ZOO_BUG"
 BACKENDS = {".cu": "cuda-emu", ".xpu": "xpu-emu"}
 ORACLES = (*oracles.KERNEL, *oracles.SEQUENCES)  # those that judge a kernel
-KEYS = ("op", "class", "story", "caught by", "plays", "not caught")
+KEYS = ("op", "class", "story", "caught by", "perhaps", "plays", "not caught")
 _LINE = re.compile(rf"// ({'|'.join(KEYS)}): *(.*)")
 
 
@@ -23,14 +23,16 @@ class ZooError(ValueError):
 
 @dataclass(frozen=True)
 class Exhibit:
-    """`fault` is its class, `caught_by` the oracles that must report the bug, `plays` the kinds of sequences that show
-    it as well, `missed` why nothing reports it; empty if something does."""
+    """`fault` is its class, `caught_by` the oracles that must report the bug, `perhaps` those that may, as the compiler
+    or what memory held will have it; `plays` the kinds of sequences that show it as well, `missed` why nothing reports
+    it, empty if something does."""
 
     path: Path
     op: str
     fault: str
     story: str
     caught_by: tuple[str, ...]
+    perhaps: tuple[str, ...]
     plays: tuple[str, ...]
     missed: str
 
@@ -67,8 +69,8 @@ def read(path: Path) -> Exhibit:
         raise ZooError(f"{path}: expected either `// caught by: ...` or `// not caught: reason`")
     if MACRO not in text:
         raise ZooError(f"{path}: nothing in it hangs on {MACRO}")
-    plays = names("plays", sequences.NAMES)
-    return Exhibit(path, head["op"], head["class"], head["story"], caught_by, plays, missed)
+    perhaps, plays = names("perhaps", ORACLES), names("plays", sequences.NAMES)
+    return Exhibit(path, head["op"], head["class"], head["story"], caught_by, perhaps, plays, missed)
 
 
 def exhibits(folder: Path) -> list[Exhibit]:

@@ -9,7 +9,7 @@ from opgold.harness.zoo.exhibit import ORACLES, Exhibit
 from opgold.harness.zoo.trial import Outcome
 
 COMMAND = "python -m opgold.harness.zoo tests/zoo --page docs/zoo.md"
-MARK = "●"
+MARK, PERHAPS = "●", "○"
 _ABOUT = f"""# The zoo
 
 <!-- Written by `{COMMAND}`. -->
@@ -19,8 +19,8 @@ stands beside the right text, as `#ifdef ZOO_BUG`: built with the macro it must 
 not. All that is kept for the op is run on both, regression cases and, where the head of the file says so, sequences.
 The golden models, cases and oracles are those of every other check.
 
-A mark says that an oracle reports the bug in at least one of the cases; `shown` counts the cases in which some oracle
-does, of those that ran. `pytest tests/zoo` fails when a bug is no longer reported by the oracles that its file names,
+A full mark says that an oracle reports the bug in at least one of the cases, an empty one that it may, as the compiler
+or what memory held will have it; `shown` counts the cases in which some oracle reports it, of those that ran. `pytest tests/zoo` fails when a bug is no longer reported by the oracles that its file names,
 when a right twin is not silent, and when this page is not what comes out.
 
 ```
@@ -30,8 +30,8 @@ python -m opgold.harness.zoo tests/zoo stride_dropped    # one, with its finding
 """
 _ADD = """## Add an exhibit
 
-One file, `tests/zoo/cuda/NAME.cu`, or `tests/zoo/xpu/NAME.xpu` with its launcher `NAME.cc`. It implements an op in the simplest right
-way; headers of `kernels/` and those beside it may help. Its head says
+One file, `tests/zoo/cuda/NAME.cu`, or `tests/zoo/xpu/NAME.xpu` with its launcher `NAME.cc`. It implements an op in
+the simplest right way; headers of `kernels/` and those beside it may help. Its head says
 
 ```
 // op: rebuild_padding
@@ -40,15 +40,15 @@ way; headers of `kernels/` and those beside it may help. Its head says
 // caught by: values, footprint
 ```
 
-`class` is one of [the classes](../harness/zoo/classes.py), `caught by` names the oracles that must report it. `// plays: mtp_rounds` runs
-that kind of [sequences](sequences.md), too. A bug that nothing reports yet says `// not caught: reason` instead. Each class has an exhibit, or a
-reason why it has none; then run the command above.
+`class` is one of those above (`harness/zoo/classes.py`), `caught by` names the oracles that must report it, `perhaps`
+those that may. `// plays: mtp_rounds` runs that kind of [sequences](sequences.md), too. A bug that nothing reports yet
+says `// not caught: reason` instead. Each class has an exhibit, or a reason why it has none. Then run the command above.
 """
 
 
 def row(exhibit: Exhibit, bug: Outcome) -> str:
     """An exhibit's line of the table."""
-    marks = [MARK if name in bug.oracles else "" for name in ORACLES]
+    marks = [PERHAPS if name in exhibit.perhaps else MARK if name in bug.oracles else "" for name in ORACLES]
     file = f"[`{exhibit.name}`](../tests/zoo/{exhibit.path.parent.name}/{exhibit.path.name})"
     story = exhibit.story + (f" **Not caught:** {exhibit.missed}" if exhibit.missed else "")
     cells = [exhibit.fault, file, f"`{exhibit.op}`", *marks, f"{len(bug.shown)}/{bug.ran}", story]

@@ -8,7 +8,10 @@ from pathlib import Path
 from opgold.harness import casefile, check, sequences
 from opgold.harness.backends.native import Native
 from opgold.harness.finding import Finding
+from opgold.harness.search import search
 from opgold.harness.zoo.exhibit import MACRO, Exhibit
+
+GENERATED = 20
 
 
 class Planted(Native):
@@ -46,7 +49,8 @@ class Outcome:
 
 
 def run(exhibit: Exhibit, bug: bool) -> Outcome:
-    """The regression cases of its op, and the kept sequences that it plays. Raises BuildError."""
+    """The regression cases of its op, and the kept sequences that it plays; of a right twin, generated cases as well.
+    Marks must not hang on what is drawn, so that the bug gets none. Raises BuildError."""
     backend = Planted(exhibit, bug)
     backend.prepare(exhibit.op)
     outcome = Outcome()
@@ -55,6 +59,9 @@ def run(exhibit: Exhibit, bug: bool) -> Outcome:
     for path in (path for kind in exhibit.plays for path in sequences.saved(kind)):
         for result in check.check_cases([path], backend):
             outcome.add(path.stem, bool(result.kept), result.findings)
+    if not bug:
+        drawn = search(exhibit.op, backend, GENERATED)
+        outcome.add("generated", drawn.executed > 0, drawn.findings)
     return outcome
 
 

@@ -1,4 +1,4 @@
-"""Each bug of the zoo is reported by the oracles that its file names, each right twin is silent, and the page says so."""
+"""Each bug of the zoo is reported by the oracles that its file names, each twin is silent, and the page says so."""
 
 from pathlib import Path
 

@@ -24,10 +24,12 @@ __global__ void count(Lengths op) {
 #endif
 }
 
+__global__ void remember(const int32_t* output) { kept_for = output; }
+
 void launch(Stream stream, const Lengths& op) {
   launch_all(stream, op);
 #ifdef ZOO_BUG
-  kept_for = op.output;
+  remember<<<1, 1, 0, stream>>>(op.output);
 #endif
 }
 

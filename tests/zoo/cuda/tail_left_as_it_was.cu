@@ -1,0 +1,28 @@
+// op: get_padding_offset
+// class: PAD
+// story: A captured graph runs more rows than there are tokens, and those behind keep what an earlier step put there
+//   (https://github.com/PaddlePaddle/FastDeploy/pull/4546).
+// caught by: footprint
+#include "packed_batch.cuh"
+
+namespace opgold {
+namespace {
+
+__device__ void fill_row(const Batch& op, int64_t row) {
+  int64_t index = 0;
+  const int64_t slot = place(op, row, index);
+#ifdef ZOO_BUG
+  if (slot < 0) return;
+#endif
+  op.ids[row] = slot < 0 ? 2 : op.token(slot, index);
+  op.batch_ids[row] = static_cast<int32_t>(slot);
+}
+
+__device__ void sum_slot(const Batch& op, int64_t slot) {
+  const int32_t sum = sum_before(op.lengths, slot);
+  op.sums_q[slot] = sum;
+  op.sums_k[slot] = op.cached ? static_cast<int32_t>(uint32_t(sum) + sum_before(op.cached, slot)) : sum;
+}
+
+}  // namespace
+}  // namespace opgold

@@ -1,0 +1,2 @@
+// The launcher of the op's own kernel.
+#include "xpu/draft_model_postprocess.cc"
