@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from opgold.harness.zoo import table, trial
-from opgold.harness.zoo.exhibit import Exhibit, ZooError, exhibits
+from opgold.harness.zoo.exhibit import Exhibit, ZooError, exhibits, one_of_each_twin
 from opgold.kernels.build import BuildError, MissingCompiler
 
 
@@ -25,19 +25,25 @@ def main(arguments: list[str] | None = None) -> int:
         if asked.page and asked.names:
             raise ZooError("--page: takes all exhibits; name none")
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(trial.prepare, chosen))
+            forms = [
+                *((exhibit, True) for exhibit in chosen),
+                *((exhibit, False) for exhibit in one_of_each_twin(chosen)),
+            ]
+            list(pool.map(lambda form: trial.Planted(*form).prepare(form[0].op), forms))
     except (ZooError, BuildError, MissingCompiler) as error:
         print(error, file=sys.stderr)
         return 2
     wrong, rows = [], {}
     for exhibit in chosen:
-        bug, twin = trial.run(exhibit, bug=True), trial.run(exhibit, bug=False)
+        bug = trial.run(exhibit, bug=True)
         if asked.names:
             for finding in bug.findings:
                 print(finding)
         print(f"{exhibit.name}: {len(bug.shown)} of {bug.ran}: {', '.join(sorted(bug.oracles)) or 'nothing'}")
-        wrong += trial.problems(exhibit, bug, twin)
+        wrong += trial.of_bug(exhibit, bug)
         rows[exhibit.name] = table.row(exhibit, bug)
+    for exhibit in one_of_each_twin(chosen):
+        wrong += trial.of_twin(exhibit, trial.run(exhibit, bug=False))
     if asked.page:
         asked.page.write_text(table.page(chosen, rows), encoding="utf-8")
     for problem in wrong:

@@ -51,7 +51,6 @@ CHEATS = {
     "depends on what the output held": "adds to what it should overwrite",
     "right answer and a write elsewhere": "changes a buffer that is nobody's",
     "synchronises": "cannot be captured in a graph",
-    "allocates": "cannot be captured in a graph",
 }
 ELSEWHERE = {
     "DIST": "ranks that disagree need several processes; a kernel sees one. What makes them disagree, a result that "

@@ -44,6 +44,11 @@ class Exhibit:
     def backend(self) -> str:
         return BACKENDS[self.path.suffix]
 
+    @property
+    def twin(self) -> str:
+        """The right twin's text, blanks apart: exhibits may share one."""
+        return f"{self.backend} {self.op} {' '.join(_right(self.path.read_text(encoding='utf-8')).split())}"
+
 
 def read(path: Path) -> Exhibit:
     """The exhibit of a file. Raises ZooError."""
@@ -67,8 +72,12 @@ def read(path: Path) -> Exhibit:
     caught_by, missed = names("caught by", ORACLES), head.get("not caught", "")
     if bool(caught_by) == bool(missed):
         raise ZooError(f"{path}: expected either `// caught by: ...` or `// not caught: reason`")
-    if MACRO not in text:
+    conditions = [line for line in text.splitlines() if line.startswith("#if")]
+    if not conditions:
         raise ZooError(f"{path}: nothing in it hangs on {MACRO}")
+    for line in conditions:
+        if line.split() not in (["#ifdef", MACRO], ["#ifndef", MACRO]):
+            raise ZooError(f"{path}: {line}: expected #ifdef {MACRO} or #ifndef {MACRO}")
     perhaps, plays = names("perhaps", ORACLES), names("plays", sequences.NAMES)
     return Exhibit(path, head["op"], head["class"], head["story"], caught_by, perhaps, plays, missed)
 
@@ -79,6 +88,27 @@ def exhibits(folder: Path) -> list[Exhibit]:
     if not found:
         raise ZooError(f"{folder}: has no cuda/*.cu and no xpu/*.xpu")
     return sorted(found, key=lambda exhibit: (classes.order(exhibit.fault), exhibit.name))
+
+
+def one_of_each_twin(found: list[Exhibit]) -> list[Exhibit]:
+    """The exhibits without those whose right twin is another's, too."""
+    return list({exhibit.twin: exhibit for exhibit in reversed(found)}.values())[::-1]
+
+
+def _right(text: str) -> str:
+    """What is left of a file without its head and without the macro."""
+    kept, planted = [], [False]
+    for line in text.splitlines():
+        directive = line.split()
+        if directive[:1] == ["#endif"]:
+            planted.pop()
+        elif directive[:1] == ["#else"]:
+            planted[-1] = not planted[-1]
+        elif directive[:1] in (["#ifdef"], ["#ifndef"]):
+            planted.append(directive[0] == "#ifdef")
+        elif not any(planted) and not line.startswith("//"):
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def _head(text: str) -> dict[str, str]:

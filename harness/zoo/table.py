@@ -20,12 +20,14 @@ not. All that is kept for the op is run on both, regression cases and, where the
 The golden models, cases and oracles are those of every other check.
 
 A full mark says that an oracle reports the bug in at least one of the cases, an empty one that it may, as the compiler
-or what memory held will have it; `shown` counts the cases in which some oracle reports it, of those that ran. `pytest tests/zoo` fails when a bug is no longer reported by the oracles that its file names,
-when a right twin is not silent, and when this page is not what comes out.
+or what memory held will have it; `shown` counts the cases in which some oracle reports it, of those that ran.
+
+`pytest tests/zoo` fails when a bug is no longer reported by the oracles that its file names, when a right twin is not
+silent, on kept and on generated cases, and when this page is not what comes out. Twins of the same text run once.
 
 ```
-{COMMAND}       # all, and this page
-python -m opgold.harness.zoo tests/zoo stride_dropped    # one, with its findings
+{COMMAND}    # all, and this page
+python -m opgold.harness.zoo tests/zoo zeros                      # one, with its findings
 ```
 """
 _ADD = """## Add an exhibit
@@ -42,7 +44,7 @@ the simplest right way; headers of `kernels/` and those beside it may help. Its 
 
 `class` is one of those above (`harness/zoo/classes.py`), `caught by` names the oracles that must report it, `perhaps`
 those that may. `// plays: mtp_rounds` runs that kind of [sequences](sequences.md), too. A bug that nothing reports yet
-says `// not caught: reason` instead. Each class has an exhibit, or a reason why it has none. Then run the command above.
+says `// not caught: reason` instead. Each class has an exhibit, or a reason why it has none.
 """
 
 
@@ -52,7 +54,7 @@ def row(exhibit: Exhibit, bug: Outcome) -> str:
     file = f"[`{exhibit.name}`](../tests/zoo/{exhibit.path.parent.name}/{exhibit.path.name})"
     story = exhibit.story + (f" **Not caught:** {exhibit.missed}" if exhibit.missed else "")
     cells = [exhibit.fault, file, f"`{exhibit.op}`", *marks, f"{len(bug.shown)}/{bug.ran}", story]
-    return f"| {' | '.join(cells)} |".replace("|  |", "| |")
+    return f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in cells)}|"
 
 
 def page(exhibits: Sequence[Exhibit], rows: Mapping[str, str]) -> str:

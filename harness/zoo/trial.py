@@ -65,14 +65,8 @@ def run(exhibit: Exhibit, bug: bool) -> Outcome:
     return outcome
 
 
-def prepare(exhibit: Exhibit) -> None:
-    """Build both of its forms. Raises BuildError."""
-    for bug in (True, False):
-        Planted(exhibit, bug).prepare(exhibit.op)
-
-
-def problems(exhibit: Exhibit, bug: Outcome, twin: Outcome) -> list[str]:
-    """What is not as the exhibit says: a bug that an oracle no longer reports, a twin that is not silent."""
+def of_bug(exhibit: Exhibit, bug: Outcome) -> list[str]:
+    """What is not as the exhibit says: an oracle that no longer reports the bug."""
     found = []
     missing = [name for name in exhibit.caught_by if name not in bug.oracles]
     if missing:
@@ -80,5 +74,9 @@ def problems(exhibit: Exhibit, bug: Outcome, twin: Outcome) -> list[str]:
         found.append(f"{exhibit.name}: no longer reported by {', '.join(missing)}; {reported} reports it")
     if exhibit.missed and bug.findings:
         found.append(f"{exhibit.name}: reported by {', '.join(sorted(bug.oracles))}, though its head says `not caught`")
-    found += [f"{exhibit.name}: its right twin is not silent\n{finding}" for finding in twin.findings[:1]]
     return found
+
+
+def of_twin(exhibit: Exhibit, twin: Outcome) -> list[str]:
+    """What the right twin was reported for, though it must not be."""
+    return [f"{exhibit.name}: its right twin is not silent\n{finding}" for finding in twin.findings]

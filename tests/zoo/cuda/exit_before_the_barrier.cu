@@ -1,7 +1,7 @@
 // op: draft_model_postprocess
 // class: RACE
-// story: Threads without an entry leave before the barrier that the others wait at (https://github.com/flashinfer-
-//   ai/flashinfer/pull/424).
+// story: Threads without an entry leave before the barrier that the others wait at
+//   (https://github.com/flashinfer-ai/flashinfer/pull/424).
 // caught by: launch
 #include "counted_drafts.cuh"
 

@@ -1,7 +1,7 @@
 // op: speculate_get_seq_lens_output
 // class: cheat: first row everywhere
-// story: Slot 0 is computed and handed to all, as a broken vector or tile does (https://github.com/flashinfer-
-//   ai/flashinfer/pull/5201).
+// story: Slot 0 is computed and handed to all, as a broken vector or tile does
+//   (https://github.com/flashinfer-ai/flashinfer/pull/5201).
 // caught by: values
 #include "output_lengths.cuh"
 

@@ -1,7 +1,7 @@
 // op: speculate_get_seq_lens_output
 // class: LIMIT
-// story: One block of 1,024 threads was thought to be enough for any batch (https://github.com/vllm-project/vllm-
-//   ascend/pull/4441).
+// story: One block of 1,024 threads was thought to be enough for any batch
+//   (https://github.com/vllm-project/vllm-ascend/pull/4441).
 // caught by: footprint
 #include "output_lengths.cuh"
 

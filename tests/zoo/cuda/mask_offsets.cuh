@@ -36,8 +36,8 @@ __global__ void update(Masks op) {
     if (op.blocked[slot] || (!prompt && op.decoder[slot] <= 0)) continue;
     const bool image = prompt && op.max_draft > 0 && op.states[slot * op.max_draft] == 2 && op.decoder[slot] > 0;
     const uint32_t base = prompt ? 0 : base_of(op, slot);
-    for (int64_t i = 0; i < count && first + i < op.tokens; ++i) {
-      if (first + i < 0 || (prompt && !image && i >= op.max_len)) continue;
+    for (int64_t i = first < 0 ? -first : 0; i < count && first + i < op.tokens; ++i) {
+      if (prompt && !image && i >= op.max_len) break;
       set(op, first + i, !prompt ? base + static_cast<uint32_t>(i) + 1
                          : image ? static_cast<uint32_t>(op.decoder[slot]) + static_cast<uint32_t>(count)
                                  : static_cast<uint32_t>(op.full[slot * op.max_len + i]) + 1);

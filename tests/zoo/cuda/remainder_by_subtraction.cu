@@ -11,8 +11,9 @@ namespace {
 __device__ int64_t advanced(const Sampling& op, int64_t slot, int64_t steps) {
 #ifdef ZOO_BUG
   if (op.seeds[slot] < 0 || steps < 0 || steps > INT64_MAX - op.seeds[slot]) return 0;
-  volatile int64_t seed = op.seeds[slot] + steps;
-  while (seed >= op.modulus) seed = seed - op.modulus;
+  __shared__ int64_t seed;
+  seed = op.seeds[slot] + steps;
+  while (seed >= op.modulus) seed -= op.modulus;
   return seed;
 #else
   if (op.modulus < 1 || op.seeds[slot] < 0 || steps < 0) return 0;

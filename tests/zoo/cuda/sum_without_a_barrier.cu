@@ -1,7 +1,7 @@
 // op: draft_model_postprocess
 // class: RACE
-// story: Thread 0 adds up what the others may not have stored yet (https://github.com/flashinfer-
-//   ai/flashinfer/pull/424).
+// story: Thread 0 adds up what the others may not have stored yet
+//   (https://github.com/flashinfer-ai/flashinfer/pull/424).
 // caught by: race
 // perhaps: overflow
 #include "counted_drafts.cuh"

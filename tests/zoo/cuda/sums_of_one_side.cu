@@ -1,7 +1,7 @@
 // op: get_padding_offset
 // class: PAIR
-// story: Two prefix sums come from two sources, and one of them is not kept up (https://github.com/vllm-
-//   project/vllm/pull/32628).
+// story: Two prefix sums come from two sources, and one of them is not kept up
+//   (https://github.com/vllm-project/vllm/pull/32628).
 // caught by: values
 #include "packed_batch.cuh"
 

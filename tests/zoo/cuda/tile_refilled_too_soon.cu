@@ -1,7 +1,7 @@
 // op: draft_model_postprocess
 // class: RACE
-// story: A loop fills shared memory again while thread 0 still reads what stood there (https://github.com/vllm-
-//   project/vllm-xpu-kernels/pull/411).
+// story: A loop fills shared memory again while thread 0 still reads what stood there
+//   (https://github.com/vllm-project/vllm-xpu-kernels/pull/411).
 // caught by: race
 #include "counted_drafts.cuh"
 

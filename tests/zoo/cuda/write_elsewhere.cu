@@ -1,7 +1,7 @@
 // op: speculate_get_seq_lens_output
 // class: cheat: right answer and a write elsewhere
-// story: The result is right, and an element behind it is written (https://github.com/flashinfer-
-//   ai/flashinfer/issues/3978).
+// story: The result is right, and an element behind it is written
+//   (https://github.com/flashinfer-ai/flashinfer/issues/3978).
 // caught by: bounds
 #include "output_lengths.cuh"
 

@@ -1,7 +1,7 @@
 // op: speculate_get_seq_lens_output
 // class: cheat: wrong tail
-// story: Right in the first 256 slots, which is as far as small tests look (https://github.com/flashinfer-
-//   ai/flashinfer/pull/5201).
+// story: Right in the first 256 slots, which is as far as small tests look
+//   (https://github.com/flashinfer-ai/flashinfer/pull/5201).
 // caught by: values
 #include "output_lengths.cuh"
 
