@@ -165,12 +165,9 @@ class _Emulated:
             return ["-O2", "-fwrapv"]
         if self.flavour == "coverage":
             return ["-O0", "-fwrapv", "--coverage"]
-        entry = (
-            ["-mllvm", "-tsan-instrument-func-entry-exit=0"]
-            if is_clang(self.compiler)
-            else ["--param", "tsan-instrument-func-entry-exit=0"]
-        )
-        return [*_CHECKED, *entry, "-DOPGOLD_CHECKED"]
+        option = ("-mllvm", "-") if is_clang(self.compiler) else ("--param", "")
+        tuning = ("tsan-instrument-func-entry-exit=0", "tsan-distinguish-volatile=1")
+        return [*_CHECKED, *(part for each in tuning for part in (option[0], option[1] + each)), "-DOPGOLD_CHECKED"]
 
     def build(self, out: Path, name: str) -> None:
         # The rewritten text lies in a mirror of the file tree, so that relative includes find rewritten files.

@@ -4,8 +4,10 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "emulator/core/excuses.h"
 #include "emulator/core/fibre.h"
 #include "emulator/core/findings.h"
+#include "emulator/core/handshake.h"
 #include "emulator/core/xpu/cores.h"
 
 namespace opgold::emulator {
@@ -19,6 +21,9 @@ namespace {
 void* host_context = nullptr;
 bool abandoned = false;
 uint64_t random_state = 1;
+const void* polled_address = nullptr;
+int polls = 0;  // of it, by the running thread
+constexpr int patience = 64;
 
 int pick_bit(uint32_t bits) {
   switch (call.options.schedule) {
@@ -32,9 +37,20 @@ int pick_bit(uint32_t bits) {
   }
 }
 
+// Those that let the others run first go on.
+bool wake() {
+  if (!block.resting) return false;
+  block.resting = false;
+  for (int w = 0; w < block.warp_count; ++w) {
+    make_ready(w, warps[w].resting);
+    warps[w].resting = 0;
+  }
+  return true;
+}
+
 // The next thread to run, taken out of the ready ones; -1 if none is ready.
 int pick() {
-  if (!block.work) return -1;
+  if (!block.work && !wake()) return -1;
   // Lanes of one warp run in turn, so that a collective completes before the next warp's cache lines are needed.
   if (!warps[block.warp].ready || call.options.schedule == opgold_random) block.warp = pick_bit(block.work);
   Warp& warp = warps[block.warp];
@@ -47,13 +63,15 @@ int pick() {
 void enter(int index) {
   Thread& thread = threads[index];
   current.thread = static_cast<uint16_t>(index);
+  current.tag = thread.tag;
   current.warp_time = thread.warp_time;
+  polls = 0;
   current.steps = thread.steps;
   current.stack_low = reinterpret_cast<uintptr_t>(thread.stack);
   const Index& extent = current.block_extent;
   const auto linear = static_cast<unsigned>(index);
   if (extent.y == 1 && extent.z == 1) current.thread_index = {linear, 0, 0};
-  else current.thread_index = {linear % extent.x, linear / extent.x % extent.y, linear / extent.x / extent.y};
+  else current.thread_index = index_in(linear, extent);
 }
 
 OPGOLD_COLD void report_exited() {
@@ -104,6 +122,7 @@ void release() {
   for (int w = 0; w < block.warp_count; ++w) make_ready(w, warps[w].present & ~warps[w].exited);
   block.waiting = 0;
   if (on_xpu()) xpu::pass_barrier();
+  if (handshake::used) handshake::pass_barrier();
   ++current.epoch;
 }
 
@@ -145,6 +164,7 @@ OPGOLD_COLD void report_stuck() {
 
 void exit_thread() {
   const int index = current.thread;
+  if (excuses::waiting) excuses::settle();
   Warp& warp = warps[index / 32];
   warp.exited |= 1u << (index % 32);
   block.exited = index;
@@ -185,6 +205,7 @@ void fibre_main() {
 }
 
 void begin_block(int size) {
+  handshake::begin_block();
   block = {};
   block.size = block.live = size;
   block.warp_count = (size + 31) / 32;
@@ -192,7 +213,7 @@ void begin_block(int size) {
     Warp& warp = warps[w];
     const int lanes = size - w * 32;
     warp.present = lanes >= 32 ? ~0u : (1u << lanes) - 1;
-    warp.exited = warp.waiting = 0;
+    warp.exited = warp.waiting = warp.resting = 0;
     warp.clocks_used = false;
     warp.ready = 0;
     make_ready(w, warp.present);
@@ -203,6 +224,7 @@ void begin_block(int size) {
     thread.context = nullptr;
     thread.wait = Wait::none;
     thread.warp_time = 1;
+    thread.tag = static_cast<uint16_t>(i);
     thread.steps = call.options.step_limit;
   }
 }
@@ -242,6 +264,7 @@ void make_ready(int warp, uint32_t lanes) {
 }
 
 void wait() {
+  if (__builtin_expect(excuses::waiting, 0)) excuses::settle();
   const int self = current.thread;
   Thread& thread = threads[self];
   thread.steps = current.steps;
@@ -303,10 +326,26 @@ int wait_at_barrier(Barrier kind, int predicate, const char* name, const char* f
   return block.result;
 }
 
-Index block_of(uint32_t linear) {
-  const Index& extent = current.grid_extent;
+void yield() {
+  if (!running.request || (!block.work && !block.resting)) return;
+  block.resting = true;
+  warps[current.thread / 32].resting |= 1u << (current.thread % 32);
+  wait();
+}
+
+void polled(const void* address) {
+  if (address != polled_address) polls = 0;
+  polled_address = address;
+  if (++polls < patience) return;
+  polls = 0;
+  yield();
+}
+
+Index index_in(uint32_t linear, const Index& extent) {
   return {linear % extent.x, linear / extent.x % extent.y, linear / extent.x / extent.y};
 }
+
+Index block_of(uint32_t linear) { return index_in(linear, current.grid_extent); }
 
 bool on_stacks(uintptr_t address) {
   const StackRange range = all_stacks();

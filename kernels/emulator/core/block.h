@@ -11,7 +11,7 @@ struct Thread {
   void* context;  // saved stack pointer; null until it first waits
   char* stack;
   int64_t steps;
-  uint16_t warp_time;
+  uint16_t warp_time, tag;
   Wait wait;
   // the collective waited in
   WarpOp op;
@@ -26,6 +26,7 @@ struct Thread {
 
 struct Warp {
   uint32_t present, ready, exited, waiting;  // lanes; waiting: in a warp collective
+  uint32_t resting;                          // have let the others run first
   bool clocks_used;
   uint16_t clock[32][32];  // clock[i][j]: the latest time of lane j that lane i is ordered after
 };
@@ -33,6 +34,7 @@ struct Warp {
 struct Block {
   int size = 0, live = 0, waiting = 0, warp_count = 0;
   uint32_t work = 0;  // warps with ready lanes
+  bool resting = false;  // some lane is
   int warp = 0;       // the warp that ran last
   int exited = -1;    // a thread that has exited
   int count = 0, all = 1, result = 0;
@@ -58,8 +60,10 @@ bool ordered_by_warp(int thread, uint16_t time);
 void lane_exited(int thread);
 
 Index block_of(uint32_t linear);
-// The block that ran at an epoch of this launch.
+Index index_in(uint32_t linear, const Index& extent);
+// The block that ran at an epoch of this call, and the first epoch of it.
 uint32_t block_at(uint32_t epoch);
+uint32_t block_start_at(uint32_t epoch);
 // `name` is the vendor's name of the call. Returns what the barrier's kind computes.
 int wait_at_barrier(Barrier kind, int predicate, const char* name, const char* file, int line, uintptr_t pc);
 bool on_call_thread();

@@ -7,9 +7,11 @@
 #include "bindings/abi.h"
 #include "emulator/core/arena.h"
 #include "emulator/core/block.h"
+#include "emulator/core/excuses.h"
 #include "emulator/core/faults.h"
 #include "emulator/core/findings.h"
 #include "emulator/core/launch.h"
+#include "emulator/core/stream.h"
 
 namespace opgold::emulator {
 
@@ -76,6 +78,7 @@ void begin_call(const opgold_options* options, int32_t tensor_count) {
   call.abandoned = false;
   call.tensor_count = tensor_count;
   call.launches.clear();
+  call.intervals.clear();
   running.request = nullptr;
   clear_findings();
   forget_libraries();
@@ -132,7 +135,7 @@ std::string report_json(const char* error, double seconds, const std::vector<opg
     append_quoted(text, tensor.name);
     text += ": " + std::to_string(reinterpret_cast<uintptr_t>(tensor.data));
   }
-  return text + "}, \"findings\": " + findings_json() + '}';
+  return text + "}, \"findings\": " + findings_json() + ", \"excuses\": " + excuses::sites_json() + '}';
 }
 
 std::string run(opgold_entry entry, const opgold_tensor* tensors, int32_t tensor_count,
@@ -147,6 +150,8 @@ std::string run(opgold_entry entry, const opgold_tensor* tensors, int32_t tensor
     if (placed[i].rank != opgold_absent) upload(buffers[i], placed[i]);
   }
   ++current.epoch;
+  begin_operations(timeline_of(call.stream));
+  excuses::begin_call();
 
   char message[1024] = "";
   call.active = true;
@@ -157,6 +162,7 @@ std::string run(opgold_entry entry, const opgold_tensor* tensors, int32_t tensor
   restore_handlers();
   current.slots = 0;
   running.request = nullptr;
+  if (!refused && !call.abandoned) end_operations();
   call.active = false;
 
   for (int i = 0; i < tensor_count; ++i) {

@@ -1,10 +1,11 @@
 // What -fsanitize=thread calls at each load and store, and what the linker puts in the place of memcpy and its kin.
 #include <cstring>
 
+#include "emulator/core/fibre.h"
+#include "emulator/core/handshake.h"
 #include "emulator/core/shadow.h"
 
-using opgold::emulator::check;
-using opgold::emulator::Mode;
+using namespace opgold::emulator;
 
 #define OPGOLD_EXPORTED extern "C" __attribute__((visibility("default")))
 
@@ -23,13 +24,43 @@ OPGOLD_SIZES(read, Mode::read)
 OPGOLD_SIZES(write, Mode::write)
 OPGOLD_SIZES(unaligned_read, Mode::read)
 OPGOLD_SIZES(unaligned_write, Mode::write)
-OPGOLD_SIZES(volatile_read, Mode::read)
-OPGOLD_SIZES(volatile_write, Mode::write)
 OPGOLD_SIZES(unaligned_volatile_read, Mode::read)
 OPGOLD_SIZES(unaligned_volatile_write, Mode::write)
 // clang's compound accesses: a read, then a write of the same place
 OPGOLD_SIZES(read_write, Mode::write)
 OPGOLD_SIZES(unaligned_read_write, Mode::write)
+
+namespace {
+
+bool is_local(uintptr_t address) { return address - current.stack_low < stack_size; }
+
+// A volatile access may be half of a hand-shake: a write is if its thread has fenced before.
+void volatile_read(uintptr_t address, size_t size, uintptr_t pc) {
+  if (!running.request || on_xpu() || is_local(address)) return check<Mode::read>(address, size, pc);
+  polled(reinterpret_cast<const void*>(address));
+  check<Mode::read, true>(address, size, pc);
+  if (handshake::used) handshake::read(address);
+}
+void volatile_write(uintptr_t address, size_t size, uintptr_t pc) {
+  const bool part = handshake::used && running.request && !is_local(address) && handshake::write(address, false);
+  if (part) check<Mode::write, true>(address, size, pc);
+  else check<Mode::write>(address, size, pc);
+}
+
+}  // namespace
+
+#define OPGOLD_VOLATILE(size)                                                                 \
+  OPGOLD_EXPORTED void __tsan_volatile_read##size(void* address) {                            \
+    volatile_read(reinterpret_cast<uintptr_t>(address), size, OPGOLD_CALLER);                 \
+  }                                                                                           \
+  OPGOLD_EXPORTED void __tsan_volatile_write##size(void* address) {                           \
+    volatile_write(reinterpret_cast<uintptr_t>(address), size, OPGOLD_CALLER);                \
+  }
+OPGOLD_VOLATILE(1)
+OPGOLD_VOLATILE(2)
+OPGOLD_VOLATILE(4)
+OPGOLD_VOLATILE(8)
+OPGOLD_VOLATILE(16)
 
 namespace {
 
@@ -123,7 +154,17 @@ OPGOLD_FILL(__tsan_memset)
 namespace opgold::emulator {
 
 void atomic_access(void* address, size_t size) {
+  polled(address);
   check<Mode::atomic>(reinterpret_cast<uintptr_t>(address), size, OPGOLD_CALLER);
+  if (handshake::used) handshake::read(reinterpret_cast<uintptr_t>(address));
+}
+
+void publish(void* address) {
+  if (handshake::used) handshake::write(reinterpret_cast<uintptr_t>(address), true);
+}
+
+void thread_fence(Scope scope) {
+  if (running.request) handshake::fence(scope);
 }
 
 }  // namespace opgold::emulator

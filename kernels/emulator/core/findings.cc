@@ -5,6 +5,8 @@
 #include <cstring>
 #include <vector>
 
+#include "emulator/core/block.h"
+
 namespace opgold::emulator {
 
 namespace {
@@ -143,9 +145,7 @@ Place here(Mode mode, uintptr_t pc) {
 
 Place thread_place(int thread, uintptr_t pc) {
   Place place = here(pc);
-  const Index& extent = current.block_extent;
-  const auto linear = static_cast<unsigned>(thread);
-  place.thread = {linear % extent.x, linear / extent.x % extent.y, linear / extent.x / extent.y};
+  place.thread = index_in(static_cast<uint32_t>(thread), current.block_extent);
   return place;
 }
 

@@ -56,8 +56,30 @@ void* group_shared(GroupVariable* variable);
 // `extern __shared__`: as many bytes as the launch asked for.
 void* dynamic_shared(const char* name, const char* dtype, size_t alignment, size_t item, size_t granule);
 
-// Called just before an atomic update; checked like a write that only races with plain accesses.
+// Called just before an atomic access; checked like a write that only races with plain accesses.
 void atomic_access(void* address, size_t size);
+// Called just before an atomic access writes, which a compare-and-swap may not.
+void publish(void* address);
+enum class Scope : int { block, device };
+// What the thread did before is over for whoever takes notice of an atomic of its, and fences, later on.
+void thread_fence(Scope scope);
+// The other threads of the block run first. `address` is polled: they do once it has been polled for long.
+void yield();
+void polled(const void* address);
+
+// --- accesses that a kernel's author answers for (bindings/annotations.h) ---
+
+enum class Excuse : int { same_value, ordered };
+struct ExcuseSite {
+  Excuse kind;
+  const char* reason;
+  const char* file;
+  int line;
+  bool listed = false;
+  int64_t count = 0;  // accesses excused in this call
+};
+void open_excuse(ExcuseSite* site);
+void close_excuse();
 
 // --- XPU: transfers, fences, and the grid that the device has ---
 
@@ -116,6 +138,10 @@ int fill_async(void* to, int value, size_t size, void* stream, const char* file,
 
 int stream_create(void** stream);
 int stream_destroy(void* stream);
+int event_create(void** event);
+int event_destroy(void* event);
+int event_record(void* event, void* stream);
+int stream_wait(void* stream, void* event);
 int capture_begin(void* stream);
 int capture_end(void* stream, void** graph);
 bool capturing(void* stream);

@@ -13,6 +13,7 @@
 #include "emulator/core/block.h"
 #include "emulator/core/faults.h"
 #include "emulator/core/findings.h"
+#include "emulator/core/handshake.h"
 #include "emulator/core/xpu/cores.h"
 
 namespace opgold::emulator {
@@ -101,10 +102,9 @@ void order_blocks(size_t count) {
     for (size_t i = count; i > 1; --i) std::swap(block_order[i - 1], block_order[draw() % i]);
 }
 
-void begin(const LaunchRequest& request) {
+void begin(const LaunchRequest& request, Timeline& timeline) {
   running.request = &request;
   running.library = library_of(request);
-  running.intervals.clear();
   running.static_shared = running.group_shared = 0;
   running.shared_variables = 0;
   running.abandoned = false;
@@ -114,7 +114,10 @@ void begin(const LaunchRequest& request) {
   current.block_extent = request.block;
   current.launch_start = ++current.epoch;
   current.slots = on_xpu() ? 0 : slot_count;  // an XPU's accesses are all looked at in xpu/access.cc
-  for (int i = 0; i < call.tensor_count; ++i) buffers[i].fence = current.launch_start;
+  const uint32_t first =
+      queue(timeline, {0, 0, 0, request.kernel, request.file, request.line, request.grid, request.block, true});
+  for (int i = 0; i < call.tensor_count; ++i) buffers[i].fence = first;
+  handshake::begin_launch();
 }
 
 void end() {
@@ -148,7 +151,7 @@ void add_static_shared(size_t size, const char* name, bool group) {
   abandon();
 }
 
-void execute(const LaunchRequest& request) {
+void execute(const LaunchRequest& request, Timeline& timeline) {
   if (!call.active) {
     call.status = invalid_resource_handle;
     return;
@@ -164,7 +167,7 @@ void execute(const LaunchRequest& request) {
     return;
   }
   call.launches.push_back({request.kernel, request.grid, request.block, request.machine});
-  begin(request);
+  begin(request, timeline);
   if (on_xpu()) xpu::begin_launch();
   const int threads_in_block = static_cast<int>(request.block.x * request.block.y * request.block.z);
   const size_t count = size_t{request.grid.x} * request.grid.y * request.grid.z;
@@ -175,7 +178,7 @@ void execute(const LaunchRequest& request) {
     const uint32_t linear = ascending ? static_cast<uint32_t>(i) : block_order[i];
     current.block_index = block_of(linear);
     current.block_start = ++current.epoch;
-    running.intervals.push_back({current.epoch, linear});
+    call.intervals.push_back({current.epoch, linear});
     whole = run_block(threads_in_block);
   }
   if (!whole) {

@@ -1,7 +1,7 @@
 // Launches: the checks of a configuration, and the loop over blocks.
 #pragma once
 
-#include "emulator/core/state.h"
+#include "emulator/core/operations.h"
 
 namespace opgold::emulator {
 
@@ -11,7 +11,7 @@ void check_shared_canaries();
 void check_canary(Buffer& buffer);
 // Called once per call, since libraries may have been replaced between.
 void forget_libraries();
-// Executes at once, whatever the stream; capture is the caller's business.
-void execute(const LaunchRequest& request);
+// Executes at once; what a device may have done meanwhile follows from the timeline.
+void execute(const LaunchRequest& request, Timeline& timeline);
 
 }  // namespace opgold::emulator

@@ -1,8 +1,5 @@
-// The cold ends of the access check: what to report, and the less common orderings.
+// The cold ends of the access check: what to report.
 #include "emulator/core/shadow.h"
-
-#include <algorithm>
-#include <cstring>
 
 #include "emulator/core/arena.h"
 #include "emulator/core/block.h"
@@ -34,12 +31,6 @@ bool in(uintptr_t address, const void* start, size_t size) {
 }
 
 }  // namespace
-
-uint32_t block_at(uint32_t epoch) {
-  auto next = std::upper_bound(running.intervals.begin(), running.intervals.end(), epoch,
-                               [](uint32_t value, const BlockInterval& interval) { return value < interval.epoch; });
-  return next == running.intervals.begin() ? 0 : (next - 1)->block;
-}
 
 OPGOLD_COLD void outside_buffer(Buffer& buffer, uintptr_t address, size_t size, Mode mode, uintptr_t pc) {
   if (!buffer.present) return on_xpu() ? outside_memory(address, size, mode, pc) : outside_arena(address, size, mode, pc);
@@ -95,22 +86,6 @@ OPGOLD_COLD void uninitialised(Buffer& buffer, size_t granule, size_t size, Mode
   add(std::move(f));
 }
 
-OPGOLD_COLD void perhaps_race(Buffer& buffer, size_t granule, const Access& earlier, bool earlier_writes, size_t size,
-                              Mode mode, uintptr_t pc) {
-  const bool earlier_atomic = (earlier.thread & atomic_bit) != 0;
-  const int thread = earlier.thread & (atomic_bit - 1);
-  if (earlier_atomic && mode == Mode::atomic) return;
-  const bool other_block = earlier.epoch < current.block_start;
-  if (!other_block && (thread == current.thread || ordered_by_warp(thread, earlier.warp_time))) return;
-  Finding f = finding("race", buffer, static_cast<int64_t>(granule << buffer.granule_bits), size, mode, pc);
-  f.other = thread_place(thread, call_offset(running.library.base + earlier.pc));
-  f.other.access = earlier_atomic ? "atomic" : earlier_writes ? "write" : "read";
-  if (other_block) f.other.block = block_of(block_at(earlier.epoch));
-  f.detail = std::string(f.access) + " and " + f.other.access +
-             (other_block ? " by two blocks of one launch" : " by two threads with no barrier between");
-  add(std::move(f));
-}
-
 OPGOLD_COLD void refine(Buffer& buffer, size_t size) {
   while ((size_t{1} << buffer.granule_bits) > size) {
     const size_t count = (buffer.size + (size_t{1} << buffer.granule_bits) - 1) >> buffer.granule_bits;
@@ -120,12 +95,6 @@ OPGOLD_COLD void refine(Buffer& buffer, size_t size) {
     }
     --buffer.granule_bits;
   }
-}
-
-void mark_written(Buffer& buffer, size_t offset, size_t size) {
-  if (!buffer.tracked || size == 0) return;
-  for (size_t i = offset >> buffer.granule_bits; i <= (offset + size - 1) >> buffer.granule_bits; ++i)
-    buffer.shadow[i].write = {current.epoch, 0, 0, 0};
 }
 
 bool initialised(const Buffer& buffer, size_t offset, size_t size) {

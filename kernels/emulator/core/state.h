@@ -17,10 +17,14 @@ enum class Mode { read, write, atomic };
 struct Access {
   uint32_t epoch;      // 0: none
   uint32_t pc;         // offset in the kernel library
-  uint16_t thread;     // linear index in its block; the top bit marks an atomic
+  uint16_t thread;     // linear index in its block, and the bits below
   uint16_t warp_time;  // the lane's own clock at the time
 };
-inline constexpr uint16_t atomic_bit = 0x8000;
+inline constexpr uint16_t strong_bit = 0x8000;      // an atomic, or volatile and part of a hand-shake
+inline constexpr uint16_t volatile_bit = 0x4000;
+inline constexpr uint16_t same_value_bit = 0x2000;  // made under an annotation
+inline constexpr uint16_t ordered_bit = 0x1000;
+inline constexpr uint16_t thread_mask = 0x0fff;
 
 // What is remembered of one element: the last writer, and two readers.
 struct Record {
@@ -62,6 +66,7 @@ struct Current {
   int shift = 0;
   uint32_t epoch = 1, block_start = 1, launch_start = 1;
   uint16_t thread = 0, warp_time = 1;
+  uint16_t tag = 0;  // the thread with the bits of its annotations
   int64_t steps = 0;
   uintptr_t library_base = 0;
   Index thread_index{}, block_index{}, block_extent{1, 1, 1}, grid_extent{1, 1, 1};
@@ -80,7 +85,6 @@ struct BlockInterval {
 struct Launch {
   const LaunchRequest* request = nullptr;  // null outside a launch
   Library library;
-  std::vector<BlockInterval> intervals;  // recovers a block from an epoch
   size_t static_shared = 0, group_shared = 0;
   int shared_variables = 0;
   uint64_t dynamic_serial = 0;
@@ -101,8 +105,9 @@ struct Call {
   int status = success;    // last error
   bool abandoned = false;  // a launch of this call did not end: later ones are refused
   int tensor_count = 0;
-  void* stream = nullptr;
+  void* stream = nullptr;  // the caller's
   std::vector<LaunchEntry> launches;
+  std::vector<BlockInterval> intervals;  // recovers a block from an epoch
 };
 
 extern Current current;

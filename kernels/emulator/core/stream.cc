@@ -1,14 +1,12 @@
-// Streams, capture and graphs, asynchronous copies, and what a launcher may not do.
+// Streams, events, capture and graphs, and what a launcher may not do.
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <memory>
 
-#include "emulator/core/arena.h"
-#include "emulator/core/block.h"
 #include "emulator/core/findings.h"
 #include "emulator/core/launch.h"
-#include "emulator/core/shadow.h"
+#include "emulator/core/operations.h"
+#include "emulator/core/stream.h"
 
 namespace opgold::emulator {
 
@@ -16,21 +14,56 @@ Call call;
 
 namespace {
 
-// A captured operation. A kernel's closure is copied, as a real graph copies its parameters.
-struct Node {
-  std::function<void()> run;
-};
+// Captured operations, and what orders them. A kernel's closure is copied, as a real graph copies its parameters.
 struct Graph {
-  std::vector<Node> nodes;
+  std::vector<std::function<void()>> nodes;
+  std::vector<std::shared_ptr<Stream>> streams;  // the one that the capture began on first
 };
+struct Event {
+  uint64_t call = 0;
+  StreamClock clock;
+  std::shared_ptr<Graph> capture;
+};
+
+}  // namespace
+
 struct Stream {
-  bool capturing = false;
-  Graph graph;
+  Timeline timeline;
+  std::shared_ptr<Graph> capture;  // null: what is queued runs
 };
 
-Stream default_stream;
+namespace {
 
-Stream& stream_at(void* stream) { return stream ? *static_cast<Stream*>(stream) : default_stream; }
+// What the handles of the vendor's interface point to; captured operations outlive a stream's.
+using StreamHandle = std::shared_ptr<Stream>;
+using EventHandle = std::shared_ptr<Event>;
+using GraphHandle = std::shared_ptr<Graph>;
+
+StreamHandle default_stream = std::make_shared<Stream>();
+
+StreamHandle& stream_at(void* stream) { return stream ? *static_cast<StreamHandle*>(stream) : default_stream; }
+
+// Runs it, or keeps it for the graph that is being captured.
+void submit(Stream& stream, std::function<void()> run) {
+  if (stream.capture) stream.capture->nodes.push_back(std::move(run));
+  else run();
+}
+
+}  // namespace
+
+Timeline& timeline_of(void* stream) { return stream_at(stream)->timeline; }
+
+void submit(void* stream, std::function<void(Timeline&)> run) {
+  if (!call.active) {
+    call.status = invalid_resource_handle;
+    return;
+  }
+  const StreamHandle target = stream_at(stream);
+  // The default stream is reported, and waits for the caller's, as the vendor's does for every stream.
+  if (!stream) join(target->timeline, timeline_of(call.stream).clock);
+  submit(*target, [target, run] { run(target->timeline); });
+  if (!stream) join(timeline_of(call.stream), target->timeline.clock);
+}
 
 // A launcher that forgets its stream works by accident, and cannot be captured.
 void check_stream(const char* what, void* stream, const char* file, int line) {
@@ -41,39 +74,6 @@ void check_stream(const char* what, void* stream, const char* file, int line) {
   f.detail = std::string(what) + " on the default stream, not on the launcher's";
   add(std::move(f));
 }
-
-void submit(void* stream, std::function<void()> run) {
-  Stream& target = stream_at(stream);
-  if (target.capturing) target.graph.nodes.push_back({std::move(run)});
-  else run();
-}
-
-// The device buffer that holds [address, address + size), or null after a finding.
-Buffer* device_range(const char* what, const void* address, size_t size, Mode mode, const char* file, int line) {
-  Buffer* buffer = nearest(reinterpret_cast<uintptr_t>(address));
-  const size_t offset = buffer ? reinterpret_cast<uintptr_t>(address) - buffer->data : 0;
-  const bool inside = buffer && offset <= buffer->size && size <= buffer->size - offset;
-  const char* kind = !buffer ? "host-memory" : !inside ? "bounds" : nullptr;
-  if (inside && mode == Mode::write && !buffer->writable) kind = "input-write";
-  if (inside && mode == Mode::read && !initialised(*buffer, offset, size)) kind = "uninitialised";
-  if (!kind) return buffer;
-  Finding f{kind};
-  f.access = access_name(mode);
-  f.buffer = buffer;
-  f.size = size;
-  if (buffer) f.element = static_cast<int64_t>(inside ? offset : std::max(offset, buffer->size)) / buffer->item;
-  f.file = file;
-  f.line = line;
-  f.detail = std::string(what) + " of " + std::to_string(size) + " bytes";
-  add(std::move(f));
-  return inside ? buffer : nullptr;
-}
-
-void mark(Buffer* buffer, const void* address, size_t size) {
-  mark_written(*buffer, reinterpret_cast<uintptr_t>(address) - buffer->data, size);
-}
-
-}  // namespace
 
 int last_error(bool clear) {
   const int status = call.status;
@@ -107,86 +107,101 @@ int forbidden(const char* name, const char* file, int line) {
 
 void launch(const LaunchRequest& request) {
   check_stream("a launch", request.stream, request.file, request.line);
-  if (!stream_at(request.stream).capturing) return execute(request);
+  if (!stream_at(request.stream)->capture)
+    return submit(request.stream, [&request](Timeline& timeline) { execute(request, timeline); });
   LaunchRequest copy = request;
   std::shared_ptr<void> closure(request.clone(request.closure), request.destroy);
   copy.closure = closure.get();
-  stream_at(request.stream).graph.nodes.push_back({[copy, closure] { execute(copy); }});
-}
-
-int copy_async(void* to, const void* from, size_t size, bool on_device, void* stream, const char* file, int line) {
-  if (!on_device) return forbidden("a copy between host and device", file, line);
-  check_stream("a copy", stream, file, line);
-  submit(stream, [=] {
-    const Buffer* source = device_range("cudaMemcpyAsync", from, size, Mode::read, file, line);
-    Buffer* target = device_range("cudaMemcpyAsync", to, size, Mode::write, file, line);
-    if (!source || !target) {
-      call.status = invalid_value;
-      return;
-    }
-    memmove(to, from, size);
-    mark(target, to, size);
-  });
-  return last_error(false);
-}
-
-int fill_async(void* to, int value, size_t size, void* stream, const char* file, int line) {
-  check_stream("a fill", stream, file, line);
-  submit(stream, [=] {
-    Buffer* target = device_range("cudaMemsetAsync", to, size, Mode::write, file, line);
-    if (!target) {
-      call.status = invalid_value;
-      return;
-    }
-    memset(to, value, size);
-    mark(target, to, size);
-  });
-  return last_error(false);
+  submit(request.stream, [copy, closure](Timeline& timeline) { execute(copy, timeline); });
 }
 
 int stream_create(void** stream) {
-  *stream = new Stream;
+  *stream = new StreamHandle(std::make_shared<Stream>());
   return success;
 }
 
 int stream_destroy(void* stream) {
   if (!stream || stream == call.stream) return invalid_resource_handle;
-  delete static_cast<Stream*>(stream);
+  delete static_cast<StreamHandle*>(stream);
+  return success;
+}
+
+int event_create(void** event) {
+  *event = new EventHandle(std::make_shared<Event>());
+  return success;
+}
+
+int event_destroy(void* event) {
+  if (!event) return invalid_resource_handle;
+  delete static_cast<EventHandle*>(event);
+  return success;
+}
+
+int event_record(void* event, void* stream) {
+  if (!event) return invalid_resource_handle;
+  const EventHandle target = *static_cast<EventHandle*>(event);
+  const StreamHandle source = stream_at(stream);
+  target->capture = source->capture;
+  submit(*source, [target, source] {
+    touch(source->timeline);
+    target->call = source->timeline.call;
+    target->clock = source->timeline.clock;
+  });
+  return success;
+}
+
+int stream_wait(void* stream, void* event) {
+  if (!event) return invalid_resource_handle;
+  const EventHandle source = *static_cast<EventHandle*>(event);
+  const StreamHandle target = stream_at(stream);
+  if (source->capture && !target->capture) {  // the capture takes in whoever waits for it
+    target->capture = source->capture;
+    target->capture->streams.push_back(target);
+  }
+  submit(*target, [target, source] {
+    touch(target->timeline);
+    if (source->call == target->timeline.call) join(target->timeline, source->clock);  // else it is long over
+  });
   return success;
 }
 
 int capture_begin(void* stream) {
-  Stream& target = stream_at(stream);
-  if (target.capturing || !stream) return capture_unsupported;
-  target.capturing = true;
-  target.graph = {};
+  Stream& target = *stream_at(stream);
+  if (target.capture || !stream) return capture_unsupported;
+  target.capture = std::make_shared<Graph>();
+  target.capture->streams.push_back(stream_at(stream));
   return success;
 }
 
 int capture_end(void* stream, void** graph) {
-  Stream& target = stream_at(stream);
   *graph = nullptr;
-  if (!target.capturing) return capture_invalidated;
-  target.capturing = false;
-  *graph = new Graph(std::move(target.graph));
+  const GraphHandle captured = stream_at(stream)->capture;
+  if (!captured || captured->streams[0] != stream_at(stream)) return capture_invalidated;
+  for (const StreamHandle& each : captured->streams) each->capture = nullptr;
+  *graph = new GraphHandle(captured);
   return success;
 }
 
-bool capturing(void* stream) { return stream_at(stream).capturing; }
+bool capturing(void* stream) { return stream_at(stream)->capture != nullptr; }
 
 int graph_instantiate(void** executable, void* graph) {
   if (!graph) return invalid_value;
-  *executable = new Graph(*static_cast<Graph*>(graph));
+  *executable = new GraphHandle(*static_cast<GraphHandle*>(graph));
   return success;
 }
 
-int graph_launch(void* executable, void*) {
-  for (const Node& node : static_cast<Graph*>(executable)->nodes) node.run();
+int graph_launch(void* executable, void* stream) {
+  const GraphHandle graph = *static_cast<GraphHandle*>(executable);
+  Timeline &origin = graph->streams[0]->timeline, &target = timeline_of(stream);
+  touch(target);
+  join(origin, target.clock);
+  for (const auto& run : graph->nodes) run();
+  join(target, origin.clock);
   return call.status;
 }
 
 int graph_destroy(void* graph) {
-  delete static_cast<Graph*>(graph);
+  delete static_cast<GraphHandle*>(graph);
   return success;
 }
 

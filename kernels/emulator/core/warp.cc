@@ -4,6 +4,7 @@
 
 #include "emulator/core/block.h"
 #include "emulator/core/findings.h"
+#include "emulator/core/handshake.h"
 
 namespace opgold::emulator {
 
@@ -61,6 +62,7 @@ void synchronise(Warp& warp, Thread* lanes, uint32_t mask) {
     memcpy(warp.clock[i], joined, sizeof joined);
     if (lanes[i].warp_time != UINT16_MAX) ++lanes[i].warp_time;  // saturates: later races may be missed, none invented
   }
+  if (handshake::used) handshake::pass_syncwarp(static_cast<int>(lanes - threads) / 32, mask);
 }
 
 void finish(Warp& warp, Thread* lanes, uint32_t mask) {

@@ -5,8 +5,10 @@
 
 #ifdef OPGOLD_CHECKED
 #define OPGOLD_CHECK_ATOMIC(address, size) opgold::emulator::atomic_access(address, size)
+#define OPGOLD_PUBLISH(address) opgold::emulator::publish(address)
 #else
-#define OPGOLD_CHECK_ATOMIC(address, size) ((void)0)
+#define OPGOLD_CHECK_ATOMIC(address, size) opgold::emulator::polled(address)
+#define OPGOLD_PUBLISH(address) ((void)0)
 #endif
 
 namespace opgold::emulator {
@@ -34,6 +36,7 @@ OPGOLD_INLINE T wrapped_sum(T a, T b) {
 #define OPGOLD_ATOMIC(T, name, result)                                       \
   OPGOLD_INLINE T name(T* address, T value) {                                \
     OPGOLD_CHECK_ATOMIC(address, sizeof(T));                                 \
+    OPGOLD_PUBLISH(address);                                                 \
     const T old = opgold::emulator::load(address);                           \
     return opgold::emulator::exchange<T>(address, result);                   \
   }
@@ -48,7 +51,9 @@ OPGOLD_INLINE T wrapped_sum(T a, T b) {
   OPGOLD_INLINE T atomicCAS(T* address, T expected, T value) {               \
     OPGOLD_CHECK_ATOMIC(address, sizeof(T));                                 \
     const T old = opgold::emulator::load(address);                           \
-    if (old == expected) opgold::emulator::exchange<T>(address, value);      \
+    if (old != expected) return old;                                         \
+    OPGOLD_PUBLISH(address);                                                 \
+    opgold::emulator::exchange<T>(address, value);                           \
     return old;                                                              \
   }
 

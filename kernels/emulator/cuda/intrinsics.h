@@ -14,11 +14,16 @@ OPGOLD_INLINE void __stcs(T* address, T value) { *address = value; }
 template <class T>
 OPGOLD_INLINE void __stcg(T* address, T value) { *address = value; }
 
-// One thread runs at a time: a fence has nothing to order. It does not excuse a race either.
+// One thread runs at a time: a fence has nothing to do but to tell the checks of what it orders.
+#ifdef OPGOLD_CHECKED
+OPGOLD_INLINE void __threadfence() { opgold::emulator::thread_fence(opgold::emulator::Scope::device); }
+OPGOLD_INLINE void __threadfence_block() { opgold::emulator::thread_fence(opgold::emulator::Scope::block); }
+#else
 OPGOLD_INLINE void __threadfence() {}
 OPGOLD_INLINE void __threadfence_block() {}
-OPGOLD_INLINE void __threadfence_system() {}
-OPGOLD_INLINE void __nanosleep(unsigned) {}
+#endif
+OPGOLD_INLINE void __threadfence_system() { __threadfence(); }
+OPGOLD_INLINE void __nanosleep(unsigned) { opgold::emulator::yield(); }
 
 OPGOLD_INLINE int __popc(unsigned value) { return __builtin_popcount(value); }
 OPGOLD_INLINE int __popcll(unsigned long long value) { return __builtin_popcountll(value); }

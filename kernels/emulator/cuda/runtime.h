@@ -137,7 +137,7 @@ inline cudaError_t cudaMemcpy(void*, const void*, size_t, cudaMemcpyKind, OPGOLD
 }
 inline cudaError_t cudaMemset(void*, int, size_t, OPGOLD_PLACE) { OPGOLD_FORBIDDEN("cudaMemset"); }
 
-// Streams execute at once and in order, so that events have nothing to wait for.
+// What is queued runs at once; which operations a device would keep apart is told by streams and events.
 inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return opgold::emulator::error(opgold::emulator::stream_create(reinterpret_cast<void**>(stream)));
 }
@@ -145,14 +145,19 @@ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { r
 inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return opgold::emulator::error(opgold::emulator::stream_destroy(stream));
 }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) { return cudaSuccess; }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned = 0) {
+  return opgold::emulator::error(opgold::emulator::stream_wait(stream, event));
+}
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  *event = reinterpret_cast<cudaEvent_t>(event);
-  return cudaSuccess;
+  return opgold::emulator::error(opgold::emulator::event_create(reinterpret_cast<void**>(event)));
 }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
-inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t = nullptr) { return cudaSuccess; }
-inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr) {
+  return opgold::emulator::error(opgold::emulator::event_record(event, stream));
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return opgold::emulator::error(opgold::emulator::event_destroy(event));
+}
 
 inline cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   return opgold::emulator::error(opgold::emulator::capture_begin(stream));

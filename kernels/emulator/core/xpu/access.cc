@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "emulator/core/block.h"
+#include "emulator/core/excuses.h"
 #include "emulator/core/fibre.h"
 #include "emulator/core/shadow.h"
 #include "emulator/core/xpu/cores.h"
@@ -10,7 +11,7 @@ namespace opgold::emulator::xpu {
 
 namespace {
 
-constexpr uint16_t transfer_bit = atomic_bit;  // of Access::thread: it was made by a transfer
+constexpr uint16_t transfer_bit = strong_bit;  // of Access::thread: it was made by a transfer
 
 bool overlap(uintptr_t a, size_t a_size, uintptr_t b, size_t b_size) { return a < b + b_size && b < a + a_size; }
 
@@ -27,25 +28,28 @@ const char* what(bool writes, bool by_transfer) {
 }
 
 OPGOLD_COLD void report(const char* kind, Buffer& buffer, size_t granule, const Access& earlier, bool earlier_writes,
-                        bool writes, size_t size, uintptr_t pc, const char* detail) {
+                        bool writes, size_t offset, size_t size, uintptr_t pc, std::string detail) {
+  const bool race = strcmp(kind, "race") == 0;
+  if (race && excuses::ordered(earlier)) return;
   const uintptr_t address = buffer.data + (granule << buffer.granule_bits);
   Finding f = finding(kind, writes ? Mode::write : Mode::read, address, size, pc);
-  const int thread = earlier.thread & (atomic_bit - 1);
+  const int thread = earlier.thread & thread_mask;
   f.other = thread_place(thread, call_offset(running.library.base + earlier.pc));
   f.other.access = earlier_writes ? "write" : "read";
   f.other.block = block_of(block_at(earlier.epoch));
-  f.detail = detail;
+  f.detail = std::move(detail);
+  if (race && earlier_writes && writes && excuses::same_value(earlier, buffer, granule, offset, size, f)) return;
   add(std::move(f));
 }
 
 // Reports unless what an earlier access did is known to be over.
 void check_order(Buffer& buffer, size_t granule, const Access& earlier, bool earlier_writes, bool writes,
-                 bool by_transfer, size_t size, uintptr_t pc) {
+                 bool by_transfer, size_t offset, size_t size, uintptr_t pc) {
   if (earlier.epoch < buffer.fence) return;  // another launch, or nothing
-  const int core = earlier.thread & (atomic_bit - 1);
+  const int core = earlier.thread & thread_mask;
   const bool transferred = (earlier.thread & transfer_bit) != 0;
   const auto say = [&](const char* kind, std::string detail) {
-    report(kind, buffer, granule, earlier, earlier_writes, writes, size, pc, detail.c_str());
+    report(kind, buffer, granule, earlier, earlier_writes, writes, offset, size, pc, std::move(detail));
   };
   const std::string both = std::string(what(writes, by_transfer)) + " after " + what(earlier_writes, transferred);
   if (earlier.epoch < current.block_start) return say("race", both + " by two clusters of one launch");
@@ -63,7 +67,7 @@ void check_order(Buffer& buffer, size_t granule, const Access& earlier, bool ear
 // Whether a plain load of the running core still counts: a transfer from the same bytes must not take its place.
 bool still_loading(const Record& record, const Access& now) {
   for (const Access& read : record.read)
-    if (read.epoch >= current.block_start && read.thread == current.thread && read.warp_time == now.warp_time) return true;
+    if (read.epoch >= current.block_start && (read.thread & ~ordered_bit) == current.thread && read.warp_time == now.warp_time) return true;
   return false;
 }
 
@@ -97,17 +101,17 @@ void check_shadow(Buffer& buffer, size_t offset, size_t size, bool writes, bool 
   if (!buffer.tracked || size == 0) return;
   if (size < (size_t{1} << buffer.granule_bits)) refine(buffer, size);
   const auto place = static_cast<uint32_t>(pc - current.library_base);
-  const auto thread = static_cast<uint16_t>(by_transfer ? current.thread | transfer_bit : current.thread);
+  const auto thread = static_cast<uint16_t>(by_transfer ? current.tag | transfer_bit : current.tag);
   const Access now{current.epoch, place, thread, fences(self(), buffer)};
   const size_t last = (offset + size - 1) >> buffer.granule_bits;
   for (size_t i = offset >> buffer.granule_bits; i <= last; ++i) {
     Record& record = buffer.shadow[i];
     if (!writes && record.write.epoch < buffer.init_epoch) uninitialised(buffer, i, size, Mode::read, pc);
-    check_order(buffer, i, record.write, true, writes, by_transfer, size, pc);
+    check_order(buffer, i, record.write, true, writes, by_transfer, offset, size, pc);
     if (!writes) {
-      if (!by_transfer || !still_loading(record, now)) remember_read(buffer, record, now);
+      if (!by_transfer || !still_loading(record, now)) remember_read<false>(buffer, record, now);
     } else {
-      for (const Access& read : record.read) check_order(buffer, i, read, false, writes, by_transfer, size, pc);
+      for (const Access& read : record.read) check_order(buffer, i, read, false, writes, by_transfer, offset, size, pc);
       record.write = now;
     }
   }

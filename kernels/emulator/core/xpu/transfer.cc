@@ -109,6 +109,8 @@ void transfer(const char* name, Space from, Space to, const void* source, void* 
            std::string(name) + " of " + std::to_string(bytes) + " bytes: a length has 32 bits without a sign");
   } else if (bytes > 0) {
     const auto size = static_cast<size_t>(bytes);
+    // What lands later cannot be compared with what stands there now.
+    if (!wait) current.tag &= static_cast<uint16_t>(~same_value_bit);
     const bool source_right = check_end({name, from, start, size, false, pc, watched}, room);
     const bool target_right = check_end({name, to, end, size, true, pc, watched}, room);
     if (source_right && target_right) {
@@ -116,6 +118,7 @@ void transfer(const char* name, Space from, Space to, const void* source, void* 
       if (now) memmove(target, source, size);
       if (!wait) self().outstanding.push_back({name, from, to, start, end, size, call_offset(pc), now});
     }
+    current.tag = threads[current.thread].tag;
   }
   if (wait) finish_all(OPGOLD_LIVE);
 }

@@ -1,0 +1,32 @@
+// What a kernel's author answers for, where the emulator's checks cannot know better. Both hold to the end of the scope
+// that they stand in, cost a device nothing, and need a reason in quotes. docs/emulator.md says when to use them.
+#pragma once
+
+#ifdef OPGOLD_CHECKED
+
+#include "emulator/core/hooks.h"
+
+namespace opgold::emulator {
+
+struct Excused {
+  explicit Excused(ExcuseSite& site) { open_excuse(&site); }
+  ~Excused() { close_excuse(); }
+  Excused(const Excused&) = delete;
+};
+
+}  // namespace opgold::emulator
+
+#define OPGOLD_EXCUSE(kind, reason)                                                                        \
+  static_assert(sizeof(reason) > 1, "say why");                                                            \
+  static ::opgold::emulator::ExcuseSite opgold_excuse_site{::opgold::emulator::Excuse::kind, "" reason "", \
+                                                           __FILE__, __LINE__};                            \
+  const ::opgold::emulator::Excused opgold_excused(opgold_excuse_site)
+
+#else
+#define OPGOLD_EXCUSE(kind, reason) static_assert(sizeof("" reason "") > 1, "say why")
+#endif
+
+// Writes of several threads to one element: no race as long as each writes what stands there.
+#define OPGOLD_SAME_VALUE(reason) OPGOLD_EXCUSE(same_value, reason)
+// Accesses that something orders which the emulator does not see: no race with anything.
+#define OPGOLD_ORDERED(reason) OPGOLD_EXCUSE(ordered, reason)
