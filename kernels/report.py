@@ -124,6 +124,17 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Excuse:
+    """An annotation of a kernel that a call came to (bindings/annotations.h), and how many accesses it excused."""
+
+    kind: str
+    reason: str
+    file: str
+    line: int
+    count: int
+
+
+@dataclass(frozen=True)
 class Report:
     """One call: `error` is what the launcher refused, `seconds` the entry's own time.
 
@@ -138,6 +149,7 @@ class Report:
     addresses: dict[str, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     device_lost: bool = False
+    excuses: list[Excuse] = field(default_factory=list)
 
     @classmethod
     def of(cls, text: str) -> Report:
@@ -150,4 +162,5 @@ class Report:
             record.get("addresses", {}),
             [Fault.of(finding) for finding in record.get("findings", [])],
             record.get("device_lost", False),
+            [Excuse(**excuse) for excuse in record.get("excuses", [])],
         )

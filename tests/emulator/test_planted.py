@@ -37,6 +37,43 @@ PLANTED = [
     ("ordering", "race_scan_storage", "race", "storage"),
     ("ordering", "race_reduce_storage", "race", "storage"),
     ("ordering", "race_bytes", "race", "words"),
+    ("handshake", "last_no_release", "race", "y"),
+    ("handshake", "last_no_acquire", "race", "y"),
+    ("handshake", "last_narrow_fence", "race", "y"),
+    ("handshake", "last_fence_too_early", "race", "y"),
+    ("handshake", "last_no_barrier", "race", "y"),
+    ("handshake", "last_chain", "race", "y"),
+    ("handshake", "last_by_a_variable", "race", "y"),
+    ("handshake", "flag_no_release", "race", "value"),
+    ("handshake", "flag_no_acquire", "race", "value"),
+    ("handshake", "flag_volatile", "race", "flag"),
+    ("handshake", "flag_plain", "race", "flag"),
+    ("handshake", "lock_no_fence", "race", "total"),
+    ("handshake", "flag_for_a_warp", "race", "value"),
+    ("warps", "lockstep_volatile", "race", "tile"),
+    ("warps", "lockstep_plain", "race", "tile"),
+    ("warps", "lockstep_shuffle", "race", "tile"),
+    ("warps", "lockstep_leader", "race", "first"),
+    ("warps", "lockstep_global", "race", "y"),
+    ("warps", "lockstep_atomic", "race", "total"),
+    ("warps", "left_writers", "race", "tile"),
+    ("warps", "left_lanes", "race", "tile"),
+    ("streams", "not_joined", "race", None),
+    ("streams", "not_forked", "race", None),
+    ("streams", "recorded_early", "race", "y"),
+    ("streams", "overtakes", "race", "y"),
+    ("streams", "two_sides", "race", "y"),
+    ("streams", "fill_beside", "race", "y"),
+    ("streams", "copy_beside", "race", "y"),
+    ("streams", "captured", "race", "y"),
+    ("excuses", "same_value", "race", "y"),
+    ("excuses", "same_value_of_blocks", "race", "y"),
+    ("excuses", "same_bytes", "race", "pair"),
+    ("excuses", "past_the_scope", "race", "y"),
+    ("excuses", "one_side", "race", "y"),
+    ("excuses", "read_meanwhile", "race", "flag"),
+    ("excuses", "waits_inside", "race", "flag"),
+    ("excuses", "ordered", "race", "tile"),
     ("control", "barrier_exited", "barrier", None),
     ("control", "barrier_places", "barrier", None),
     ("control", "barrier_and_warp", "barrier", None),
@@ -183,3 +220,33 @@ def test_nothing_runs_after_an_abandoned_launch():
 def test_launch_refused_reaches_the_launcher():
     report, _ = call("control", "launch_block", 1)
     assert "invalid configuration" in report.error
+
+
+@pytest.mark.parametrize("schedule", ["ascending", "descending", "random"])
+def test_threads_that_wait_for_each_other_take_turns(schedule):
+    report, y = call("handshake", "spins", 0, schedule=schedule, seed=3)
+    assert report.faults == []
+    assert y.tolist() == list(range(64))
+    report, _ = call("handshake", "spins", 64, schedule=schedule)
+    assert {fault.kind for fault in report.faults} == {"hang"}
+
+
+def test_what_annotations_excused_is_counted():
+    for op, bug, excused in (("same_value", 0, 63), ("same_value", 1, 0), ("ordered", 0, 32), ("without_effect", 0, 0)):
+        report, _ = call("excuses", op, bug)
+        (site,) = report.excuses
+        assert (Path(site.file).name, site.count) == ("excuses.cu", excused)
+
+
+def test_a_race_of_two_launches_names_both():
+    report, _ = call("streams", "overtakes", 1)
+    (fault,) = report.faults
+    text = str(fault)
+    assert text.count("the launch of put (streams.cu:") == 2
+    assert fault.other.frames[0].line == fault.place.frames[0].line  # one kernel, launched twice
+
+
+def test_a_race_with_a_thread_that_left_says_so():
+    report, _ = call("warps", "left_writers", 1)
+    (fault,) = report.faults
+    assert "has left the kernel" in fault.detail

@@ -13,7 +13,6 @@
 
 namespace opgold::emulator {
 
-
 // The kernel's address where the arguments do not decide which function is meant; else substitution fails.
 template <class Tag, class... Parameters>
 void (*address_of(Tag, void (*kernel)(Parameters...)))(Parameters...) {
@@ -39,7 +38,7 @@ class KernelLaunch {
  protected:
   KernelLaunch(const char* name, const char* file, int line, Kernel kernel, Address address, Machine machine)
       : request_{name,    file,    line, {1, 1, 1}, {1, 1, 1}, 0, nullptr, nullptr,
-                 nullptr, nullptr, 0,    nullptr,   nullptr,   machine},
+                 nullptr, nullptr, 0,    nullptr,   nullptr,   machine, true},
         kernel_(kernel) {
     if constexpr (std::is_invocable_v<Address, int>) request_.function = reinterpret_cast<const void*>(address(0));
   }

@@ -53,7 +53,7 @@ void use(Buffer& buffer, const Side& side) {
   const std::string other = use_range(buffer, offset, side.size, side.mode);
   if (other.empty()) return;
   Finding f = side.finding("race", &buffer, offset);
-  f.detail += ", and " + other + ", are on streams that no event orders";
+  f.detail += " and " + other + ", which no event orders";
   add(std::move(f));
 }
 

@@ -112,6 +112,7 @@ struct LaunchRequest {
   void* (*clone)(const void* closure);
   void (*destroy)(void* closure);
   Machine machine;
+  bool watched;  // its loads and stores are seen
 };
 void launch(const LaunchRequest& request);
 

@@ -116,7 +116,10 @@ void begin(const LaunchRequest& request, Timeline& timeline) {
   current.slots = on_xpu() ? 0 : slot_count;  // an XPU's accesses are all looked at in xpu/access.cc
   const uint32_t first =
       queue(timeline, {0, 0, 0, request.kernel, request.file, request.line, request.grid, request.block, true});
-  for (int i = 0; i < call.tensor_count; ++i) buffers[i].fence = first;
+  for (int i = 0; i < call.tensor_count; ++i) {
+    buffers[i].fence = first;
+    if (!request.watched) buffers[i].init_epoch = 0;  // nobody knows what it writes
+  }
   handshake::begin_launch();
 }
 

@@ -73,6 +73,8 @@ const Operation& operation_at(uint32_t epoch) {
   return *(next - (next == operations.begin() ? 0 : 1));
 }
 
+const Operation& running_operation() { return operations.back(); }
+
 bool is_over(const Operation& operation) { return knows(now, operation); }
 
 void end_operations() {

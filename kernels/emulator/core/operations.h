@@ -39,6 +39,7 @@ void join(Timeline& timeline, const StreamClock& clock);
 // Queues what runs from the current epoch on. Returns the first epoch that is not over for it, the current one if all are.
 uint32_t queue(Timeline& timeline, Operation operation);
 const Operation& operation_at(uint32_t epoch);
+const Operation& running_operation();
 // Whether an operation is over for the one that runs.
 bool is_over(const Operation& operation);
 

@@ -61,12 +61,14 @@ OPGOLD_COLD void perhaps_race(Buffer& buffer, size_t granule, const Access& earl
   f.other.access = earlier_name(earlier, earlier_writes);
   f.detail = std::string(f.access) + " and " + f.other.access;
   if (launch) {
+    f.file = running.request->file;
+    f.line = running.request->line;
     f.other.known = launch->is_launch;
     if (launch->is_launch) {
       f.other.block = index_in(block_at(earlier.epoch), launch->grid);
       f.other.thread = index_in(static_cast<uint32_t>(thread), launch->block);
     }
-    f.detail += " on streams that no event orders: the other is of " + describe(*launch);
+    f.detail += " by " + describe(running_operation()) + " and " + describe(*launch) + ", which no event orders";
   } else if (other_block) {
     f.other.block = block_of(block_at(earlier.epoch));
     f.detail += " by two blocks of one launch";

@@ -10,7 +10,11 @@ template <class Kernel, class Address>
 class Launcher : KernelLaunch<Kernel, Address> {
  public:
   Launcher(const char* name, const char* file, int line, Kernel kernel, Address address)
-      : KernelLaunch<Kernel, Address>(name, file, line, kernel, address, Machine::cuda) {}
+      : KernelLaunch<Kernel, Address>(name, file, line, kernel, address, Machine::cuda) {
+#ifndef OPGOLD_CHECKED
+    this->request_.watched = false;
+#endif
+  }
 
   Launcher& on(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
     this->request_.grid = {grid.x, grid.y, grid.z};
