@@ -42,9 +42,12 @@ void volatile_read(uintptr_t address, size_t size, uintptr_t pc) {
   if (handshake::used) handshake::read(address);
 }
 void volatile_write(uintptr_t address, size_t size, uintptr_t pc) {
-  const bool part = handshake::used && running.request && !is_local(address) && handshake::write(address, false);
-  if (part) check<Mode::write, true>(address, size, pc);
-  else check<Mode::write>(address, size, pc);
+  if (!handshake::used || !running.request || is_local(address) || !handshake::tells())
+    return check<Mode::write>(address, size, pc);
+  current.tag |= telling_bit;
+  check<Mode::write, true>(address, size, pc);
+  current.tag &= static_cast<uint16_t>(~telling_bit);
+  handshake::write(address, false);
 }
 
 }  // namespace
@@ -155,7 +158,9 @@ namespace opgold::emulator {
 
 void atomic_access(void* address, size_t size) {
   polled(address);
+  if (handshake::used && handshake::tells()) current.tag |= telling_bit;
   check<Mode::atomic>(reinterpret_cast<uintptr_t>(address), size, OPGOLD_CALLER);
+  current.tag &= static_cast<uint16_t>(~telling_bit);
   if (handshake::used) handshake::read(reinterpret_cast<uintptr_t>(address));
 }
 

@@ -235,6 +235,9 @@ OPGOLD_COLD void out_of_steps(uintptr_t pc) {
   f.pc = call_offset(pc);
   f.at = here(f.pc);
   f.detail = std::string("one ") + thread_word() + " made more than " + std::to_string(call.options.step_limit) + " accesses";
+  const Index& grid = current.grid_extent;
+  if (!on_xpu() && (grid.x > 1 || grid.y > 1 || grid.z > 1))
+    f.detail += "; blocks run one after another, and none can wait for a later one";
   add(std::move(f));
   abandon();
 }

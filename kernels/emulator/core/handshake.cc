@@ -171,15 +171,16 @@ void read(uintptr_t address) {
   party(current.thread).heard.join(place_at(address).told);
 }
 
-bool write(uintptr_t address, bool update) {
-  Party& self = parties[current.thread];
-  const bool tells = !self.told.of[0].empty() || !everybody.told.of[0].empty();
+bool tells() {
+  return !parties[current.thread].told[Scope::block].empty() || !everybody.told[Scope::block].empty();
+}
+
+void write(uintptr_t address, bool update) {
   if (!update) places.erase(address);
-  if (!tells) return false;
+  if (!tells()) return;
   Place& place = place_at(address);
   place.told.join(everybody.told);
-  place.told.join(self.told);
-  return true;
+  place.told.join(parties[current.thread].told);
 }
 
 void pass_barrier() {

@@ -11,9 +11,11 @@ extern bool used;  // a thread of this launch has fenced
 void begin_launch();
 void begin_block();
 void fence(Scope scope);
-// An atomic or volatile read, and a write, of the running thread. A write that follows no fence tells nothing: false.
+// Whether the running thread's next atomic or volatile write tells anything: it, or who was at a barrier with it, has fenced.
+bool tells();
+// An atomic or volatile read, and a write, of the running thread.
 void read(uintptr_t address);
-bool write(uintptr_t address, bool update);
+void write(uintptr_t address, bool update);
 // All threads of the block, and these lanes of a warp, learn what each of them knows.
 void pass_barrier();
 void pass_syncwarp(int warp, uint32_t lanes);

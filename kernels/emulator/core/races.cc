@@ -22,6 +22,13 @@ const char* earlier_name(const Access& earlier, bool writes) {
   return (earlier.thread & (strong_bit | volatile_bit)) == strong_bit ? "atomic" : "write";
 }
 
+// Two atomics, or a write that follows a fence and a volatile access.
+bool shake_hands(const Access& earlier, bool earlier_writes, Mode mode) {
+  if (!(earlier.thread & strong_bit)) return false;
+  if (mode == Mode::read) return (earlier.thread & telling_bit) != 0;
+  return earlier_writes || current.tag & telling_bit;
+}
+
 bool has_left(int thread) { return (warps[thread / 32].exited >> (thread % 32) & 1) != 0; }
 
 }  // namespace
@@ -38,7 +45,7 @@ uint32_t block_start_at(uint32_t epoch) {
 
 OPGOLD_COLD void perhaps_race(Buffer& buffer, size_t granule, const Access& earlier, bool earlier_writes, size_t offset,
                               size_t size, Mode mode, bool strong, uintptr_t pc) {
-  if (strong && earlier.thread & strong_bit) return;
+  if (strong && shake_hands(earlier, earlier_writes, mode)) return;
   const int thread = earlier.thread & thread_mask;
   const Operation* launch = nullptr;  // another one
   const bool other_block = earlier.epoch < current.block_start;

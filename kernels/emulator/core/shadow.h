@@ -12,7 +12,7 @@ void outside_memory(uintptr_t address, size_t size, Mode mode, uintptr_t pc);
 void outside_buffer(Buffer& buffer, uintptr_t address, size_t size, Mode mode, uintptr_t pc);
 void read_only(Buffer& buffer, uintptr_t address, size_t size, Mode mode, uintptr_t pc);
 void uninitialised(Buffer& buffer, size_t granule, size_t size, Mode mode, uintptr_t pc);
-// races.cc: reports unless both are strong, or something other than a barrier orders them.
+// races.cc: reports unless they shake hands, or something other than a barrier orders them.
 void perhaps_race(Buffer& buffer, size_t granule, const Access& earlier, bool earlier_writes, size_t offset, size_t size,
                   Mode mode, bool strong, uintptr_t pc);
 // Splits each record, so that the granule is at most `size` bytes.
@@ -48,7 +48,7 @@ inline void remember_read(const Buffer& buffer, Record& record, const Access& no
   first = now;
 }
 
-// `strong`: an atomic access, or a volatile one that two threads may shake hands by; two of them are no race.
+// `strong`: an atomic access, or a volatile one that two threads may shake hands by.
 template <Mode mode, bool strong = mode == Mode::atomic>
 inline __attribute__((always_inline)) void check(uintptr_t address, size_t size, uintptr_t pc) {
   if (address - current.stack_low < current.stack_size) return;
@@ -81,8 +81,8 @@ inline __attribute__((always_inline)) void check(uintptr_t address, size_t size,
         if (__builtin_expect(!surely_ordered(buffer, read), 0))
           perhaps_race(buffer, i, read, false, offset, size, mode, strong, pc);
       // A strong write does not hide the same thread's plain one: others' strong accesses still race with that one.
-      if (!strong || record.write.epoch != now.epoch || record.write.thread != current.tag ||
-          record.write.warp_time != now.warp_time)
+      if (!strong || record.write.epoch != now.epoch || record.write.thread & strong_bit ||
+          (record.write.thread & thread_mask) != current.thread || record.write.warp_time != now.warp_time)
         record.write = now;
     }
   }

@@ -20,11 +20,12 @@ struct Access {
   uint16_t thread;     // linear index in its block, and the bits below
   uint16_t warp_time;  // the lane's own clock at the time
 };
-inline constexpr uint16_t strong_bit = 0x8000;      // an atomic, or volatile and part of a hand-shake
-inline constexpr uint16_t volatile_bit = 0x4000;
+inline constexpr uint16_t strong_bit = 0x8000;      // atomic, or volatile
+inline constexpr uint16_t volatile_bit = 0x4000;    // then it is no atomic
+inline constexpr uint16_t telling_bit = 0x0800;     // its thread has fenced before
 inline constexpr uint16_t same_value_bit = 0x2000;  // made under an annotation
 inline constexpr uint16_t ordered_bit = 0x1000;
-inline constexpr uint16_t thread_mask = 0x0fff;
+inline constexpr uint16_t thread_mask = 0x03ff;
 
 // What is remembered of one element: the last writer, and two readers.
 struct Record {

@@ -151,6 +151,23 @@ __global__ void flag_volatile(const int32_t* x, int32_t* y, int n, int bug) {
   }
 }
 
+// Set by an atomic, polled as volatile.
+__global__ void flag_mixed(const int32_t* x, int32_t* y, int n, int bug) {
+  __shared__ int32_t value, flag;
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  if (threadIdx.x == 40) {
+    value = x[7];
+    if (!bug) __threadfence_block();
+    atomicExch(&flag, 1);  // planted flag_mixed
+    if (bug) __threadfence_block();
+  } else if (threadIdx.x == 0) {
+    while (*const_cast<volatile int32_t*>(&flag) == 0) __nanosleep(20);
+    __threadfence_block();
+    y[0] = value;
+  }
+}
+
 // A flag that is neither atomic nor volatile, though it is fenced.
 __global__ void flag_plain(const int32_t* x, int32_t* y, int n, int bug) {
   __shared__ int32_t value, flag;
@@ -242,6 +259,7 @@ PLANTED(last_by_a_variable, 4, 1, 0)
 PLANTED(flag_no_release, 1, 64, 0)
 PLANTED(flag_no_acquire, 1, 64, 0)
 PLANTED(flag_volatile, 1, 64, 0)
+PLANTED(flag_mixed, 1, 64, 0)
 PLANTED(flag_plain, 1, 64, 0)
 PLANTED(lock_no_fence, 1, 64, 0)
 PLANTED(flag_for_a_warp, 1, 64, 0)

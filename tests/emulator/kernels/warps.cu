@@ -69,6 +69,16 @@ __global__ void lockstep_atomic(const int32_t* x, int32_t* y, int n, int bug) {
   y[threadIdx.x] = total;  // planted lockstep_atomic
 }
 
+// Volatile does not make an atomic's result wait either.
+__global__ void lockstep_volatile_total(const int32_t* x, int32_t* y, int n, int bug) {
+  __shared__ int32_t total;
+  if (threadIdx.x == 0) total = 0;
+  __syncwarp();
+  atomicAdd(&total, x[threadIdx.x]);
+  if (!bug) __syncwarp();
+  y[threadIdx.x] = *const_cast<volatile int32_t*>(&total);  // planted lockstep_volatile_total
+}
+
 // Half of the block writes and leaves: that nobody can write any more does not mean that it is seen.
 __global__ void left_writers(const int32_t* x, int32_t* y, int n, int bug) {
   __shared__ int32_t tile[32];
@@ -100,5 +110,6 @@ PLANTED(lockstep_shuffle, 1, 32, 0)
 PLANTED(lockstep_leader, 1, 32, 0)
 PLANTED(lockstep_global, 1, 32, 0)
 PLANTED(lockstep_atomic, 1, 32, 0)
+PLANTED(lockstep_volatile_total, 1, 32, 0)
 PLANTED(left_writers, 1, 64, 0)
 PLANTED(left_lanes, 1, 32, 0)

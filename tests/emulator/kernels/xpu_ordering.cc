@@ -26,6 +26,10 @@ PLANTED(left_before_barrier, 1, 16)
 PLANTED(endless, 1, 16)
 PLANTED(overflow_int, 1, 1)
 PLANTED(nothing, 1, 64)
+PLANTED(same_value, 2, 2)
+PLANTED(same_value_stored, 1, 8)
+PLANTED(same_value_in_flight, 2, 2)
+PLANTED(ordered, 1, 4)
 
 // The launch itself.
 __attribute__((global)) void nothing(const int* x, int* y, long long* z, int n, int bug);
