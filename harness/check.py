@@ -15,6 +15,7 @@ from typing import Any
 
 from opgold.harness import casefile, sequences
 from opgold.harness.acceptance import Acceptance
+from opgold.harness.annotations import Annotations
 from opgold.harness.backends.base import Backend
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding, Known
@@ -61,9 +62,11 @@ class OpResult:
         }
 
 
-def run_case(case: Case, backend: Backend) -> tuple[bool, list[Finding]]:
+def run_case(case: Case, backend: Backend, annotations: Annotations | None = None) -> tuple[bool, list[Finding]]:
     """Whether the case was executed, and its findings, each pointing at the case's file."""
     trial = try_case(case, backend)
+    if annotations is not None:
+        annotations.add(trial)
     findings = list(judge(trial))
     if case.path is not None:
         findings = [finding.of_file(case.path) for finding in findings]
@@ -93,11 +96,13 @@ def check_op(
     except BuildError as error:
         result.findings.append(Finding(op, backend.name, "build", f"the kernel does not compile\n{error}"))
         return result
+    annotations = Annotations(op, backend.name)
     for path in casefile.regressions(op):
-        ran, findings = run_case(casefile.read(path), backend)
+        ran, findings = run_case(casefile.read(path), backend, annotations)
         result.kept += [path.stem] * ran
         result.findings += findings
         advance()
+    result.findings += annotations.idle()
     if examples:
         outcome = search(op, backend, examples, seed, advance, ledger)
         result.generated, result.hostile, result.accepted = outcome.executed, outcome.hostile, outcome.accepted

@@ -1,4 +1,4 @@
-"""Do two threads access one address, one of them writing, with no barrier, atomic or (on an XPU) fence between?"""
+"""Do two threads, or two streams, access one address, one of them writing, with nothing between that orders them?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from opgold.harness.finding import Finding
 from opgold.harness.oracles._findings import of_kinds
 from opgold.harness.runner import Trial
 
-CATCHES = "missing barriers and fences, with the lines of both accesses; buffers reused while a transfer is in flight"
+CATCHES = "missing barriers, fences and events, with both accesses' lines; buffers reused while a transfer is in flight"
 
 
 def check(trial: Trial) -> Iterator[Finding]:

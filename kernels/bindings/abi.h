@@ -79,6 +79,7 @@ typedef struct opgold_options {
 // checks the guards, copies every tensor with opgold_writes back, and returns a report: a JSON object, valid until the
 // next call on this thread. Keys: "error" (null, or what the entry refused), "seconds" (of the entry alone),
 // "launches" ([{"kernel","grid","block"}]), "addresses" ({name: device address}), "findings" (a list; docs/findings.md),
+// "excuses" (annotations that were met: [{"kind","reason","file","line","count"}]),
 // "device_lost" (whether nothing of this process runs on the device any more; absent: no).
 const char* opgold_device_call(opgold_entry entry, const opgold_tensor* tensors, int32_t tensor_count,
                                const opgold_attribute* attributes, int32_t attribute_count,

@@ -16,11 +16,13 @@ struct Excused {
 
 }  // namespace opgold::emulator
 
-#define OPGOLD_EXCUSE(kind, reason)                                                                        \
-  static_assert(sizeof(reason) > 1, "say why");                                                            \
-  static ::opgold::emulator::ExcuseSite opgold_excuse_site{::opgold::emulator::Excuse::kind, "" reason "", \
-                                                           __FILE__, __LINE__};                            \
-  const ::opgold::emulator::Excused opgold_excused(opgold_excuse_site)
+#define OPGOLD_EXCUSE(kind, reason) OPGOLD_EXCUSE_AT(kind, reason, __LINE__)
+#define OPGOLD_EXCUSE_AT(kind, reason, line) OPGOLD_EXCUSE_NAMED(kind, reason, line)
+#define OPGOLD_EXCUSE_NAMED(kind, reason, line)                                                                   \
+  static_assert(sizeof("" reason "") > 1, "say why");                                                             \
+  static ::opgold::emulator::ExcuseSite opgold_site_##kind##line{::opgold::emulator::Excuse::kind, reason, __FILE__, \
+                                                                 line};                                           \
+  const ::opgold::emulator::Excused opgold_excused_##kind##line(opgold_site_##kind##line)
 
 #else
 #define OPGOLD_EXCUSE(kind, reason) static_assert(sizeof("" reason "") > 1, "say why")
