@@ -60,6 +60,8 @@ OPGOLD_INLINE T wrapped_sum(T a, T b) {
 OPGOLD_ATOMIC_INTEGER(int)
 OPGOLD_ATOMIC_INTEGER(unsigned)
 OPGOLD_ATOMIC_INTEGER(unsigned long long)
+OPGOLD_ATOMIC(unsigned, atomicInc, old >= value ? 0u : old + 1)
+OPGOLD_ATOMIC(unsigned, atomicDec, old == 0 || old > value ? value : old - 1)
 OPGOLD_ATOMIC(long long, atomicMax, old > value ? old : value)
 OPGOLD_ATOMIC(long long, atomicMin, old < value ? old : value)
 OPGOLD_ATOMIC(float, atomicAdd, old + value)

@@ -224,13 +224,12 @@ __global__ void flag_for_a_warp(const int32_t* x, int32_t* y, int n, int bug) {
 
 __device__ unsigned counter;
 
-// The counter of most kernels: a device variable, which the last block puts back.
+// The counter of most kernels: a device variable, which the last block puts back to 0.
 __global__ void last_by_a_variable(const int32_t* x, int32_t* y, int n, int bug) {
   y[blockIdx.x] = x[blockIdx.x];  // planted last_by_a_variable
   if (!bug) __threadfence();
-  if (atomicAdd(&counter, 1u) != gridDim.x - 1) return;
+  if (atomicInc(&counter, gridDim.x - 1) != gridDim.x - 1) return;
   __threadfence();
-  counter = 0;
   int32_t total = 0;
   for (unsigned b = 0; b < gridDim.x; ++b) total += y[b];
   y[gridDim.x] = total;
