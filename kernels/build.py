@@ -49,7 +49,7 @@ __all__ = [
     "source_of",
 ]
 
-FLAVOURS = ("checked", "plain", "coverage")
+FLAVOURS = ("checked", "plain", "coverage", "mutants", "mutants-checked")
 
 _LANGUAGE = ["-std=c++17", "-g1", "-gdwarf-4", "-fPIC", "-fno-strict-aliasing", "-ffp-contract=off"]
 # Without these, the compiler expands small copies where no instrumentation sees them.
@@ -107,7 +107,7 @@ def kernel_library(
     emulated = _Emulated(compiler, vendor, flavour, units, files, device, flags)
     language = xpu_language.identity() if strict and vendor == "xpu" else ""
     key = key_of(
-        [*files, *stand_ins(vendor), EMULATOR / "rewrite.py", KERNELS / "xpu_language.py"],
+        [*files, *stand_ins(vendor), EMULATOR / "rewrite.py", KERNELS / "xpu_language.py", *emulated.generators],
         [compiler, version(compiler), str(device), *flags, *emulated.device_flags, language],
     )
     name = f"{source.stem}-{'' if vendor == 'cuda' else vendor + '-'}{flavour}-{key}"
@@ -160,8 +160,21 @@ class _Emulated:
     flags: list[str]
 
     @property
+    def has_mutants(self) -> bool:
+        return self.flavour.startswith("mutants")
+
+    @property
+    def is_checked(self) -> bool:
+        return self.flavour.endswith("checked")
+
+    @property
+    def generators(self) -> list[Path]:
+        """Modules of this package that change the text before the compiler sees it, beside the rewriter."""
+        return sorted((KERNELS / "mutants").glob("*.py")) if self.has_mutants else []
+
+    @property
     def device_flags(self) -> list[str]:
-        if self.flavour == "plain":
+        if self.flavour in ("plain", "mutants"):
             return ["-O2", "-fwrapv"]
         if self.flavour == "coverage":
             return ["-O0", "-fwrapv", "--coverage"]
@@ -173,13 +186,14 @@ class _Emulated:
         # The rewritten text lies in a mirror of the file tree, so that relative includes find rewritten files.
         stage = out.parent / f"{name}.units" if self.flavour == "coverage" else out.with_suffix(".stage")
         mirror = {file: stage / str(file).lstrip("/") for file in self.files if not is_plain_header(file)}
+        texts, extra = self._write_mutants(stage) if self.has_mutants else ({}, [])
         for file, copy in mirror.items():
             copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_text(rewrite(file.read_text(), file))
-        includes = [f"-I{stage / str(KERNELS).lstrip('/')}", f"-I{KERNELS}", f"-I{EMULATOR / self.vendor}"]
+            copy.write_text(rewrite(texts.get(file) or file.read_text(), file))
+        includes = [*extra, f"-I{stage / str(KERNELS).lstrip('/')}", f"-I{KERNELS}", f"-I{EMULATOR / self.vendor}"]
         link = [
             "-shared",
-            *(_CHECKED_LINK if self.flavour == "checked" else []),
+            *(_CHECKED_LINK if self.is_checked else []),
             *(["--coverage"] if self.flavour == "coverage" else []),
         ]
         objects = [stage / f"{unit.name}.o" for unit in self.units]
@@ -192,6 +206,20 @@ class _Emulated:
         finally:
             if self.flavour != "coverage":  # gcov needs the notes beside the unit
                 shutil.rmtree(stage, ignore_errors=True)
+
+
+    def _write_mutants(self, stage: Path) -> tuple[dict[Path, str], list[str]]:
+        """The files' text with mutants, and the flags that it is compiled with."""
+        from opgold.kernels.mutants.find import mutated
+
+        changed = mutated(tuple(self.files), self.vendor)
+        stage.mkdir(parents=True, exist_ok=True)
+        sites = ", ".join(map(str, (0, *changed.sites)))
+        (stage / "mutants_sites.h").write_text(
+            f"namespace opgold::mutants {{\nconstexpr int count = {len(changed.sites)};\n"
+            f"constexpr int site_of[] = {{{sites}}};\n}}\n"
+        )
+        return changed.texts, [f"-I{stage}", "-include", str(EMULATOR / "common" / "mutants.h")]
 
 
 def _build_core(compiler: str, flags: list[str], units: list[Path], out: Path) -> None:

@@ -1,0 +1,105 @@
+"""What the text declares of names: enough to leave out mutants that change nothing, or that do not compile."""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from opgold.kernels.mutants.parse import Source, descendants
+
+WIDE = {"int64_t", "uint64_t", "Int64", "long long", "unsigned long long", "size_t", "uintptr_t"}
+INDEX = re.compile(
+    r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]\b"
+    r"|\b(?:core_id|core_num|cluster_id|cluster_num|core_index|all_cores)\(\)"
+)
+_UNSIGNED = re.compile(r"^(?:unsigned\b.*|uint\d+_t|size_t|uintptr_t|bool)$")
+_SCALAR = re.compile(
+    r"^(?:bool|char|short|int|long|float|double|signed|unsigned|auto|u?int\d+_t|u?intptr_t|size_t|Int64|T|Element|Half|BFloat16"
+    r"|float16|bfloat16|long long|unsigned \w+|unsigned long long)$"
+)
+_DECLARED = {"parameter_declaration", "declaration", "field_declaration", "for_range_loop"}
+
+
+class Names:
+    """Declarations of one function, and the fields of its file."""
+
+    def __init__(self, source: Source, function: Node) -> None:
+        self._source = source
+        self._types: dict[str, set[str]] = {}
+        self._first: dict[str, str] = {}
+        fields = [node for node in descendants(source.root) if node.type == "field_declaration"]
+        local = [node for node in descendants(function) if node.type in _DECLARED]
+        for node in local:
+            self._declare(node)
+        known = set(self._types)
+        for node in fields:
+            self._declare(node, known)
+
+    def _declare(self, node: Node, known: set[str] | frozenset[str] = frozenset()) -> None:
+        type_ = node.child_by_field_name("type")
+        if type_ is None:
+            return
+        base = " ".join(self._source.text(type_).split())
+        for declarator in node.children_by_field_name("declarator"):
+            stars, inner, value = "", declarator, None
+            while inner.type not in ("identifier", "field_identifier"):
+                if inner.type == "init_declarator":
+                    value = inner.child_by_field_name("value")
+                stars += {"pointer_declarator": "*", "array_declarator": "[]"}.get(inner.type, "")
+                following = inner.child_by_field_name("declarator") or next(iter(inner.named_children), None)
+                if following is None:
+                    return
+                inner = following
+            name = self._source.text(inner)
+            if name in known:
+                continue
+            self._types.setdefault(name, set()).add(base + stars)
+            if value is not None:
+                self._first[name] = self._source.text(value)
+
+    def type_of(self, node: Node) -> str | None:
+        """The declared type of a name or field, without const and reference; None if there is none, or several."""
+        if node.type == "parenthesized_expression" and node.named_child_count == 1:
+            return self.type_of(node.named_children[0])
+        if node.type == "field_expression":
+            field = node.child_by_field_name("field")
+            return self.type_of(field) if field is not None else None
+        if node.type not in ("identifier", "field_identifier"):
+            return None
+        types = self._types.get(self._source.text(node), set())
+        return next(iter(types)) if len(types) == 1 else None
+
+    def is_pointer(self, node: Node) -> bool:
+        return (self.type_of(node) or "").endswith(("*", "[]"))
+
+    def is_class(self, node: Node) -> bool:
+        """Whether operators on it are a type's own."""
+        type_ = self.type_of(node)
+        return type_ is not None and not type_.endswith(("*", "[]")) and not _SCALAR.match(type_)
+
+    def is_wide(self, node: Node) -> bool:
+        return (self.type_of(node) or "") in WIDE
+
+    def loads_wide(self, node: Node) -> bool:
+        """Whether a value comes from an array of 64-bit integers."""
+        for inner in descendants(node):
+            base = None
+            if inner.type == "subscript_expression":
+                base = inner.child_by_field_name("argument")
+            elif inner.type == "pointer_expression" and self._source.text(inner).startswith("*"):
+                base = inner.child_by_field_name("argument")
+            if base is not None and (self.type_of(base) or "").rstrip("*[]") in WIDE and self.is_pointer(base):
+                return True
+        return False
+
+    def never_negative(self, node: Node) -> bool:
+        """Whether it is known to be at least 0."""
+        text = self._source.text(node)
+        if INDEX.search(text) and "-" not in text:
+            return True
+        type_ = self.type_of(node)
+        if type_ is not None and _UNSIGNED.match(type_):
+            return True
+        first = self._first.get(text, "")
+        return bool(INDEX.search(first)) and "-" not in first
