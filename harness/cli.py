@@ -18,6 +18,8 @@ from opgold import __version__
 from opgold.harness import backends, casefile, ledger, sequences
 from opgold.harness.backends.base import Backend, UnknownBackend
 from opgold.harness.gates import commands
+from opgold.harness.gates.mutation import command as mutation
+from opgold.harness.gates.mutation.equivalents import EquivalentsError
 from opgold.harness.gates.tools import Unmeasurable
 from opgold.harness.locate import IncompleteOp
 from opgold.harness.options import BackendName, BackendNames, Ops
@@ -52,6 +54,7 @@ USER_ERRORS = (
     MissingCompiler,
     BuildError,
     Unmeasurable,
+    EquivalentsError,
     Unusable,
 )
 
@@ -223,6 +226,7 @@ def bench(
 
 app.command()(commands.cover)
 app.command()(commands.gate)
+app.command()(mutation.mutate)
 
 
 @app.command()

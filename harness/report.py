@@ -65,13 +65,17 @@ def _mark(result: OpResult | None, oracle: str) -> str:
     return "[green]·[/]" if result.executed and oracle in result.oracles else " "
 
 
+def print_whole(console: Console, shown: Table) -> None:
+    """Print a table of which nothing may be cut off, however narrow the console is."""
+    whole = Measurement.get(console, console.options.update(width=WIDEST), shown).maximum
+    width, console.width = console.width, max(console.width, whole)
+    console.print(shown, highlight=False)
+    console.width = width
+
+
 def show(console: Console, runs: Sequence[Checked], seed: int, problems: Sequence[str] = ()) -> None:
     """The table, every finding, those that are known in a line each, what was executed, and the ledger's problems."""
-    shown = table(runs, console.width)
-    whole = Measurement.get(console, console.options.update(width=WIDEST), shown).maximum  # no mark may be cut off
-    width, console.width = console.width, max(console.width, whole)
-    console.print(shown)
-    console.width = width
+    print_whole(console, table(runs, console.width))
     findings = [finding for run in runs for finding in run.findings]
     kinds: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:

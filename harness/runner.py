@@ -221,20 +221,30 @@ def try_case(case: Case, backend: Backend) -> Trial:
     computed before, or goes on with what it was given first, is then wrong in the case, however often it is repeated.
     """
     golden = run_golden(case)
-    runs: list[Run] = []
+    if not callable_with(case, golden):
+        return Trial(case, golden, backend, [])
     earlier = None
-    if (golden.refusal is None and golden.crash is None) or case.refused is not None:
-        order = variants(case, backend)
-        if case.path is not None and case.refused is None:
-            earlier = try_other_data(case, backend, order[0])
+    if case.path is not None and case.refused is None:
+        earlier = try_other_data(case, backend, variants(case, backend)[0])
+    return Trial(case, golden, backend, run_variants(case, backend), earlier)
+
+
+def callable_with(case: Case, golden: Golden) -> bool:
+    """Whether a kernel is to be called with a case: the golden model computes, or is meant to refuse."""
+    return (golden.refusal is None and golden.crash is None) or case.refused is not None
+
+
+def run_variants(case: Case, backend: Backend) -> list[Run]:
+    """The runs of a case; none if its shapes themselves are wrong."""
+    runs: list[Run] = []
+    for variant in variants(case, backend):
         try:
-            for variant in order:
-                runs.append(run_backend(case, backend, variant))
-                if any(fault.kind in ("hang", "fault") for fault in runs[-1].report.faults):
-                    break  # the next variants would only say so again, slowly
+            runs.append(run_backend(case, backend, variant))
         except ContractError:
-            pass  # shapes themselves are wrong: nothing to call
-    return Trial(case, golden, backend, runs, earlier)
+            break
+        if any(fault.kind in ("hang", "fault") for fault in runs[-1].report.faults):
+            break  # the next variants would only say so again, slowly
+    return runs
 
 
 def try_other_data(case: Case, backend: Backend, variant: Variant) -> Trial:

@@ -102,12 +102,28 @@ def search(
             outcome.case, outcome.findings = case, findings
         raise _Found
 
-    run = hypothesis.given(cases(op))(attempt)
-    run = generating(max_examples=max(examples, 1), phases=(Phase.generate, Phase.shrink))(run)
     # flaky: shrinking ran out of time, or the kernel is not deterministic; the outcome holds what was seen
     with contextlib.suppress(_Found, hypothesis.errors.Flaky, hypothesis.errors.FlakyFailure):
-        hypothesis.seed(zlib.crc32(f"{op}:{seed}".encode()))(run)()
+        _generate(op, max(examples, 1), seed, attempt, Phase.generate, Phase.shrink)
     return outcome
+
+
+def draw(op: str, examples: int, seed: int = 0) -> list[Case]:
+    """The cases that `search` runs where none has a finding."""
+    drawn: list[Case] = []
+
+    def keep(case: Case) -> None:
+        drawn.append(case)
+
+    if examples:
+        _generate(op, examples, seed, keep, Phase.generate)
+    return drawn
+
+
+def _generate(op: str, examples: int, seed: int, take: Callable[[Case], None], *phases: Phase) -> None:
+    run = hypothesis.given(cases(op))(take)
+    run = generating(max_examples=examples, phases=phases)(run)
+    hypothesis.seed(zlib.crc32(f"{op}:{seed}".encode()))(run)()
 
 
 def accepted(trial: Trial) -> Iterable[tuple[int, int]]:

@@ -27,7 +27,7 @@ from opgold.kernels import build
 from opgold.reference import schema
 
 
-class _NoBackend:
+class NoBackend:
     """Stands where a trial of the golden model alone names its backend."""
 
     name = "golden"
@@ -99,7 +99,7 @@ def judge_case(case: Any) -> tuple[str, list[Finding]]:
     if not isinstance(case, Case):
         played = sequences.part(sequences.name_of(case), "play").play(case)
         return f"{case.form} sequence of {len(case.steps)} steps, {played.rounds} rounds played", played.findings
-    trial = Trial(case, run_golden(case), _NoBackend(), [])  # type: ignore[arg-type]
+    trial = Trial(case, run_golden(case), NoBackend(), [])  # type: ignore[arg-type]
     findings = [finding for oracle in GOLDEN.values() for finding in oracle.check(trial)]
     if case.refused is not None:
         kind = "hostile, refused as it says" if not findings else "hostile"

@@ -12,11 +12,13 @@ from opgold.reference.schema import Signature, Value
 
 
 class Native(Backend):
-    """A target of `opgold.kernels.build`; `flavour` is how its kernels are compiled."""
+    """A target of `opgold.kernels.build`; `flavour` is how its kernels are compiled, `time_limit` what one launch may
+    take, in (on an emulator processor) seconds."""
 
-    def __init__(self, target: str, flavour: str = "plain") -> None:
+    def __init__(self, target: str, flavour: str = "plain", *, time_limit: float = runtime.TIME_LIMIT) -> None:
         self.name = self.target = target
         self.flavour = flavour
+        self.time_limit = time_limit
         self.defines: Sequence[str] = ()  # macros that kernels are built with
         self._libraries: dict[str, Path] = {}
         self.emulated = target.endswith("-emu")
@@ -54,4 +56,5 @@ class Native(Backend):
             clusters=variant.clusters,
             cores=variant.cores,
             copies=variant.copies,
+            time_limit=self.time_limit,
         )

@@ -17,7 +17,7 @@ from opgold.reference import schema
 FOLDERS = ("reference", "kernels", "cases", "harness")
 # What no case runs: what is in none of the folders above, and these.
 ASIDE = ("kernels/bench", "cases/sequences", "cases/chains", "harness/bench")
-_PACKAGES = {
+FOLDER_OF = {
     "opgold.reference": Path(reference.__path__[0]).resolve(),
     "opgold.cases": Path(cases.__path__[0]).resolve(),
 }
@@ -86,17 +86,17 @@ def parts(op: str) -> set[Path]:
         source = source_of(op, vendor)
         units = [unit for unit in units_of(source) if unit.exists()]
         found.update(file for file in with_includes(units, vendor) if file.is_relative_to(KERNELS))
-    pending = [folder / f"{op}.py" for folder in _PACKAGES.values()]
+    pending = [folder / f"{op}.py" for folder in FOLDER_OF.values()]
     while pending:
         module = pending.pop()
         if module.exists() and module not in found:
             found.add(module)
-            pending += _imports(module)
+            pending += imports(module)
     return found
 
 
 @cache
-def _imports(module: Path) -> list[Path]:
+def imports(module: Path) -> list[Path]:
     """The modules of golden models and strategies that a module imports."""
     names: list[str] = []
     for node in ast.walk(ast.parse(module.read_text())):
@@ -105,5 +105,5 @@ def _imports(module: Path) -> list[Path]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     places = ((name.rpartition(".")[0], name.rpartition(".")[2]) for name in names)
-    files = (_PACKAGES[package] / f"{stem}.py" for package, stem in places if package in _PACKAGES)
+    files = (FOLDER_OF[package] / f"{stem}.py" for package, stem in places if package in FOLDER_OF)
     return [file for file in files if file.exists()]

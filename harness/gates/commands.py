@@ -33,11 +33,11 @@ def cover(
     from opgold.harness import cli
     from opgold.harness.gates import cover as engine, coverage_tables, gate_report
 
-    _writable(page=page)
-    targets = _emulated(backend)
+    writable(page=page)
+    targets = emulated(backend)
     chosen = cli.named(ops)
     nowhere = cli.lacked(chosen, targets, asked=bool(ops))
-    with _deaths(), cli.progress() as progress:
+    with deaths(), cli.progress() as progress:
         ran = [op for op in chosen if op not in nowhere]
         coverage = engine.cover(ran, targets, examples, seed, jobs, out, progress)
     console = Console()
@@ -66,9 +66,9 @@ def gate(
     from opgold.harness import cli
     from opgold.harness.gates import gate as engine, gate_report
 
-    _writable(junit=junit, json=json_file)
-    targets = _emulated(backend)
-    with _deaths(), cli.progress() as progress:
+    writable(junit=junit, json=json_file)
+    targets = emulated(backend)
+    with deaths(), cli.progress() as progress:
         verdict = engine.gate(base, fail_under, targets, examples, seed, jobs, out, progress)
     gate_report.show(Console(), verdict)
     if junit:
@@ -78,7 +78,7 @@ def gate(
     raise typer.Exit(verdict.code)
 
 
-def _emulated(names: list[str] | None) -> list[Backend]:
+def emulated(names: list[str] | None) -> list[Backend]:
     """The backends of these names. Raises Unusable for one that cannot count."""
     from opgold.harness import cli
 
@@ -89,7 +89,7 @@ def _emulated(names: list[str] | None) -> list[Backend]:
     return targets
 
 
-def _writable(**files: Path | None) -> None:
+def writable(**files: Path | None) -> None:
     """Raises Unusable for a file whose folder is not there: before cases are run, not after."""
     from opgold.harness import cli
 
@@ -99,7 +99,7 @@ def _writable(**files: Path | None) -> None:
 
 
 @contextmanager
-def _deaths() -> Iterator[None]:
+def deaths() -> Iterator[None]:
     """A process that ran an op and died is one line, and a finding."""
     from opgold.harness import check, cli
 

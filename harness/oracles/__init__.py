@@ -51,6 +51,11 @@ def judge(trial: Trial) -> Iterator[Finding]:
     """All findings of a trial."""
     for oracle in GOLDEN.values():
         yield from oracle.check(trial)
+    yield from judge_runs(trial)
+
+
+def judge_runs(trial: Trial) -> Iterator[Finding]:
+    """The findings on a backend's runs."""
     if trial.golden.crash is not None or not trial.runs:
         return
     if trial.golden.refusal is not None and not trial.hostile:

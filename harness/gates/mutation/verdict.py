@@ -1,0 +1,85 @@
+"""What is asked of a worker about one op on one side, and what came of each mutant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from opgold.harness.case import Case
+from opgold.harness.finding import Finding
+from opgold.kernels.mutants import Mutant
+
+GOLDEN = "golden"  # the side of golden models; the others are named as their backend
+TIMEOUT, DIED, ELSEWHERE = "time-out", "died", "elsewhere"  # how a mutant may be caught, besides by an oracle
+
+Lines = Mapping[Path, frozenset[int]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """The mutants of one op on one side, judged by its kept cases and `examples` generated ones.
+
+    `lines`: only mutants on these; `known`: mutants that need not be judged, another op's cases having caught them;
+    `alone`: this case in the place of all others.
+    """
+
+    op: str
+    side: str
+    examples: int
+    seed: int
+    lines: Lines | None = None
+    known: frozenset[Mutant] = frozenset()
+    alone: Case | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A mutant under the cases of an op: how many of them evaluate it, and in how many it then gives another value;
+    by which oracle it was caught and on which case. `caught` is empty for one that was not."""
+
+    mutant: Mutant
+    reached: int
+    infected: int
+    caught: str = ""
+    case: str = ""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A task's mutants, those apart that are known."""
+
+    task: Task
+    mutants: tuple[Mutant, ...]
+    cases: int
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One mutant of a task is over."""
+
+    task: Task
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Unmutated:
+    """The unmutated kernel or model has a finding: what the cases say of mutants is worth nothing."""
+
+    task: Task
+    finding: Finding
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A task is over."""
+
+    task: Task
+
+
+Message = Begun | Judged | Unmutated | Ended
+
+
+def within(mutants: Sequence[Mutant], lines: Lines | None) -> list[int]:
+    """The numbers, from 0, of the mutants that begin on some lines; of all, if none are named."""
+    return [i for i, m in enumerate(mutants) if lines is None or m.line in lines.get(m.file, ())]
