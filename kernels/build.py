@@ -207,7 +207,6 @@ class _Emulated:
             if self.flavour != "coverage":  # gcov needs the notes beside the unit
                 shutil.rmtree(stage, ignore_errors=True)
 
-
     def _write_mutants(self, stage: Path) -> tuple[dict[Path, str], list[str]]:
         """The files' text with mutants, and the flags that it is compiled with."""
         from opgold.kernels.mutants.find import mutated

@@ -9,7 +9,6 @@ from tree_sitter import Node
 from opgold.kernels.mutants.conditions import (
     COMPARISONS,
     binary_parts,
-    in_loop_head,
     is_comparison,
     write_chain,
     write_comparison,
@@ -57,7 +56,12 @@ def write_binary(writer: Writer, node: Node) -> str:
         return writer.join(node)
     new = _FAULTY[sign]
     l_text, r_text = writer.text(left), writer.text(right)
-    same = {"+": f"`{r_text}` is not 0", "-": f"`{r_text}` is not 0", "&": "the two sides differ", "|": "the two sides differ"}
+    same = {
+        "+": f"`{r_text}` is not 0",
+        "-": f"`{r_text}` is not 0",
+        "&": "the two sides differ",
+        "|": "the two sides differ",
+    }
     when = same.get(sign, f"`{l_text} {sign} {r_text}` and `{l_text} {new} {r_text}` differ")
     kind = "arithmetic" if sign in "+-*/%" else "bits"
     first = writer.add(node, [Change(kind, f"{l_text} {new} {r_text}", f"a case in which {when}")])
@@ -94,7 +98,9 @@ def wide_cast(writer: Writer, node: Node) -> Node | None:
 
 def _cut(writer: Writer, node: Node, text: str) -> str:
     whole = writer.text(node)
-    first = writer.add(node, [Change("64 to 32 bits", f"int32({whole})", f"a case in which 32 bits do not hold `{whole}`")])
+    first = writer.add(
+        node, [Change("64 to 32 bits", f"int32({whole})", f"a case in which 32 bits do not hold `{whole}`")]
+    )
     return call("cut", first, text)
 
 
@@ -118,7 +124,9 @@ def write_number(writer: Writer, node: Node) -> str:
     after = _other_numbers(writer, node, text)
     if not after:
         return text
-    first = writer.add(node, [Change("constant", new, f"a case in which `{_user(writer, node)}` matters") for new in after])
+    first = writer.add(
+        node, [Change("constant", new, f"a case in which `{_user(writer, node)}` matters") for new in after]
+    )
     value = call("value", first, text, *after)
     return f"opgold_m::braced({value})" if node.parent is not None and node.parent.type == "initializer_list" else value
 
@@ -133,22 +141,9 @@ def _other_numbers(writer: Writer, node: Node, text: str) -> list[str]:
         return ["1.0f" if value == 0 else f"{2 * value!r}f"] if text.endswith(("f", "F")) else [repr(2 * value + 1)]
     number, suffix = int(match[1].replace("'", ""), 0), match[2]
     parent = node.parent
-    up, down = f"{number + 1}{suffix}", f"{number - 1}{suffix}"
     if parent is not None and is_comparison(writer, parent):
-        sign = binary_parts(writer, parent)[1]
-        if in_loop_head(parent):
-            return []
-        if sign in ("==", "!="):
-            return [up]
-        right = binary_parts(writer, parent)[2] == node
-        return [up] if (sign in (">", "<=")) == right else [down] if number != 0 or not suffix else []
-    if number in (0, -1):
-        return [up]
-    if number == 1:
-        return [down]
-    if parent is not None and parent.type == "binary_expression":
-        return [up]
-    return [up, down]
+        return []  # the comparison's mutants say as much
+    return [f"{number - 1 if number == 1 else number + 1}{suffix}"]
 
 
 def write_truth(writer: Writer, node: Node) -> str:
@@ -171,9 +166,7 @@ def write_subscript(writer: Writer, node: Node) -> str:
     index = indices.named_children[0]
     text, base = writer.text(index), writer.text(field(node, "argument"))
     around = f"a case in which `{base}` has another value beside `{writer.text(node)}`"
-    first = writer.add(
-        index, [Change("off by one", f"{_bracketed(text)} + 1", around), Change("off by one", f"{_bracketed(text)} - 1", around)]
-    )
+    first = writer.add(index, [Change("off by one", f"{_bracketed(text)} + 1", around)])
     inner = writer.source.text(index) if INDEX.fullmatch(text) or _beside(writer, index) else writer.write(index)
     argument = field(node, "argument")
     list_ = writer.join(indices, {index.start_byte: call("index", first, inner)})

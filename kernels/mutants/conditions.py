@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from tree_sitter import Node
 
 from opgold.kernels.mutants.parse import descendants
@@ -136,9 +134,13 @@ def _change(name: str, sign: str, left: str, right: str, loop: bool) -> Change:
     new = _NAMES[name]
     tells = {"==": "equals", "<": "is less than", ">": "is greater than"}
     parts = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "==": "=", "!=": "<>"}
-    differ = [key for key, mark in (("==", "="), ("<", "<"), (">", ">")) if (mark in parts[sign]) != (mark in parts[new])]
+    differ = [
+        key for key, mark in (("==", "="), ("<", "<"), (">", ">")) if (mark in parts[sign]) != (mark in parts[new])
+    ]
     when = " or ".join(tells[key] for key in differ)
-    return Change("off by one" if loop else "comparison", f"{left} {new} {right}", f"a case in which `{left}` {when} `{right}`")
+    return Change(
+        "off by one" if loop else "comparison", f"{left} {new} {right}", f"a case in which `{left}` {when} `{right}`"
+    )
 
 
 def leaves(writer: Writer, node: Node) -> list[Node]:
@@ -192,9 +194,7 @@ def write_condition(writer: Writer, node: Node) -> str:
     if inner.type == "unary_expression" and writer.text(inner).startswith("!"):
         below = bare(field(inner, "argument"))
         if is_comparison(writer, below) or is_chain(writer, below):
-            return writer.source.text(node).replace(
-                writer.source.text(inner), f"!({writer.write(below)})", 1
-            )
+            return writer.source.text(node).replace(writer.source.text(inner), f"!({writer.write(below)})", 1)
     text = writer.text(inner)
     first = writer.add(
         inner,
@@ -217,5 +217,5 @@ def write_unary(writer: Writer, node: Node) -> str:
     if is_comparison(writer, below) or is_chain(writer, below) or (parent is not None and is_chain(writer, parent)):
         return writer.join(node)
     text = writer.text(node)
-    first = writer.add(node, [Change("condition", re.sub(r"^!\s*", "", text), f"a case that gets to `{text}`")])
+    first = writer.add(node, [Change("condition", f"!{text}", f"a case that gets to `{text}`")])
     return call("negated", first, writer.join(node))

@@ -13,6 +13,7 @@ INDEX = re.compile(
     r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]\b"
     r"|\b(?:core_id|core_num|cluster_id|cluster_num|core_index|all_cores)\(\)"
 )
+_EXTENT = re.compile(r"(?:^|\.|->)(?:bsz|rows|columns|width|vocab|capacity|max_len|max_draft)$")  # of arrays
 _UNSIGNED = re.compile(r"^(?:unsigned\b.*|uint\d+_t|size_t|uintptr_t|bool)$")
 _SCALAR = re.compile(
     r"^(?:bool|char|short|int|long|float|double|signed|unsigned|auto|u?int\d+_t|u?intptr_t|size_t|Int64|T|Element|Half|BFloat16"
@@ -27,6 +28,7 @@ class Names:
     def __init__(self, source: Source, function: Node) -> None:
         self._source = source
         self._types: dict[str, set[str]] = {}
+        self._constant: dict[str, bool] = {}
         self._first: dict[str, str] = {}
         fields = [node for node in descendants(source.root) if node.type == "field_declaration"]
         local = [node for node in descendants(function) if node.type in _DECLARED]
@@ -41,6 +43,7 @@ class Names:
         if type_ is None:
             return
         base = " ".join(self._source.text(type_).split())
+        constant = any(self._source.text(child) == "const" for child in node.children)
         for declarator in node.children_by_field_name("declarator"):
             stars, inner, value = "", declarator, None
             while inner.type not in ("identifier", "field_identifier"):
@@ -54,12 +57,13 @@ class Names:
             name = self._source.text(inner)
             if name in known:
                 continue
-            self._types.setdefault(name, set()).add(base + stars)
+            self._types.setdefault(name, set()).add(("const " if constant and stars else "") + base + stars)
+            self._constant[name] = constant
             if value is not None:
                 self._first[name] = self._source.text(value)
 
     def type_of(self, node: Node) -> str | None:
-        """The declared type of a name or field, without const and reference; None if there is none, or several."""
+        """The declared type of a name or field, without its own const and reference; None if there is none, or several."""
         if node.type == "parenthesized_expression" and node.named_child_count == 1:
             return self.type_of(node.named_children[0])
         if node.type == "field_expression":
@@ -69,6 +73,13 @@ class Names:
             return None
         types = self._types.get(self._source.text(node), set())
         return next(iter(types)) if len(types) == 1 else None
+
+    def may_swap(self, one: Node, other: Node) -> bool:
+        """Whether either of two names may stand in the place of the other."""
+        types = self.type_of(one), self.type_of(other)
+        if types[0] is None or types[0] != types[1] or types[0].endswith("[]"):
+            return False
+        return self._constant[self._source.text(one)] == self._constant[self._source.text(other)]
 
     def is_pointer(self, node: Node) -> bool:
         return (self.type_of(node) or "").endswith(("*", "[]"))
@@ -89,14 +100,18 @@ class Names:
                 base = inner.child_by_field_name("argument")
             elif inner.type == "pointer_expression" and self._source.text(inner).startswith("*"):
                 base = inner.child_by_field_name("argument")
-            if base is not None and (self.type_of(base) or "").rstrip("*[]") in WIDE and self.is_pointer(base):
+            if (
+                base is not None
+                and (self.type_of(base) or "").removeprefix("const ").rstrip("*[]") in WIDE
+                and self.is_pointer(base)
+            ):
                 return True
         return False
 
     def never_negative(self, node: Node) -> bool:
         """Whether it is known to be at least 0."""
         text = self._source.text(node)
-        if INDEX.search(text) and "-" not in text:
+        if (INDEX.search(text) and "-" not in text) or _EXTENT.search(text):
             return True
         type_ = self.type_of(node)
         if type_ is not None and _UNSIGNED.match(type_):

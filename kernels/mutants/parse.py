@@ -49,7 +49,9 @@ def parse(file: Path, vendor: str) -> Source:
     for function in device_functions(source):
         for node in descendants(function):
             if node.is_error or node.is_missing:
-                raise SyntaxError(f"{file}:{node.start_point.row + 1}: cannot be parsed: {source.text(function)[:60]!r}")
+                raise SyntaxError(
+                    f"{file}:{node.start_point.row + 1}: cannot be parsed: {source.text(function)[:60]!r}"
+                )
     return source
 
 

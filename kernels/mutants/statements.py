@@ -18,9 +18,9 @@ _FENCE = re.compile(r"^mfence(?:_lm|_sm)?$")
 _UNSEEN = re.compile(r"^(?:__threadfence(?:_block|_system)?|__nanosleep)$")  # nothing shows them on an emulator
 _TRANSFER = re.compile(r"^(?:GM2LM|LM2GM|GM2SM|SM2GM|GM2GSM|GSM2GM|LM2SM|SM2LM)$")
 _EXTREME = re.compile(r"^(?:std::)?f?(?:min|max)(?:imum|imum)?f?(?:<.*>)?$")
+# That a statement is left out tells what another sign would tell.
 _ASSIGNED = {
-    "+": ("Subtract", "Right"),
-    "-": ("Add",),
+    "+": ("Right",),
     "*": ("Right",),
     "|": ("Right",),
     "&": ("Right",),
@@ -39,7 +39,10 @@ def write_expression_statement(writer: Writer, node: Node) -> str:
     text = writer.text(inner)
     kind, hint = "dropped statement", f"a case in which what `{text}` does is seen"
     if _BARRIER.match(name):
-        kind, hint = "dropped barrier", "a case in which threads read here what others have written, in another order of threads"
+        kind, hint = (
+            "dropped barrier",
+            "a case in which threads read here what others have written, in another order of threads",
+        )
     elif _FENCE.match(name):
         kind, hint = "dropped fence", f"a case in which what was written before `{text}` is read behind it"
     first = writer.add(node, [Change(kind, "", hint)])
@@ -80,7 +83,12 @@ def _last(node: Node) -> bool:
     if block is None or block.type != "compound_statement" or block.named_children[-1] != node:
         return False
     owner = block.parent
-    return owner is not None and owner.type in ("function_definition", "lambda_expression", "for_statement", "while_statement")
+    return owner is not None and owner.type in (
+        "function_definition",
+        "lambda_expression",
+        "for_statement",
+        "while_statement",
+    )
 
 
 def write_if(writer: Writer, node: Node) -> str:
@@ -126,7 +134,9 @@ def write_assignment(writer: Writer, node: Node) -> str:
         Change(
             "assignment",
             f"{l_text} = {r_text}" if name == "Right" else f"{l_text} {signs[name]}= {r_text}",
-            f"a case in which `{l_text}` holds something already" if name == "Right" else f"a case in which `{r_text}` is not 0",
+            f"a case in which `{l_text}` holds something already"
+            if name == "Right"
+            else f"a case in which `{r_text}` is not 0",
         )
         for name in names
     ]
@@ -148,10 +158,16 @@ def write_update(writer: Writer, node: Node) -> str:
     """`++x` inside an expression."""
     parent = node.parent
     argument = field(node, "argument")
-    if parent is None or parent.type in ("expression_statement", "for_statement", "comma_expression") or not _repeatable(argument):
+    if (
+        parent is None
+        or parent.type in ("expression_statement", "for_statement", "comma_expression")
+        or not _repeatable(argument)
+    ):
         return writer.join(node)
     text = writer.text(node)
-    first = writer.add(node, [Change("dropped statement", writer.text(argument), f"a case that gets to `{text}` twice")])
+    first = writer.add(
+        node, [Change("dropped statement", writer.text(argument), f"a case that gets to `{text}` twice")]
+    )
     written = writer.join(node)
     return f"({call('keeps', first)} ? {written} : {flat(writer.source.text(argument))})"
 
@@ -193,15 +209,15 @@ def _write_extreme(writer: Writer, node: Node, name: str, values: list[Node]) ->
 
 def _write_swaps(writer: Writer, node: Node, name: str, arguments: Node, values: list[Node]) -> str:
     given: dict[int, str] = {}
-    own = not re.match(r"^(?:__|atomic|static_cast|reinterpret_cast|make_|vload|vstore|vv)", name) and "_ASYNC" not in name
+    own = (
+        not re.match(r"^(?:__|atomic|static_cast|reinterpret_cast|make_|vload|vstore|vv)", name)
+        and "_ASYNC" not in name
+    )
     for one, other in zip(values, values[1:], strict=False):
-        types = writer.names.type_of(one), writer.names.type_of(other)
         if not own or one.type != "identifier" or other.type != "identifier" or one.start_byte in given:
             continue
-        if types[0] is None or types[0] != types[1] or types[0].endswith("[]"):
-            continue
         a, b = writer.text(one), writer.text(other)
-        if a == b:
+        if a == b or not writer.names.may_swap(one, other):
             continue
         after = writer.text(node).replace(f"{a}, {b}", f"{b}, {a}", 1)
         first = writer.add(node, [Change("swapped arguments", after, f"a case in which `{a}` and `{b}` differ")])
@@ -216,5 +232,3 @@ def write_field(writer: Writer, node: Node) -> str:
     if INDEX.fullmatch(writer.text(node)):
         return write_index(writer, node)
     return writer.join(node)
-
-

@@ -79,9 +79,10 @@ OPGOLD_WITHIN bool guard(int first, bool condition) { return value(first, condit
 
 OPGOLD_WITHIN bool negated(int first, bool condition) { return value(first, condition, !condition); }
 
+// An index, or the next one.
 template <class T>
 OPGOLD_COLD Choice<T> choose_index(int first, T index) {
-  const T all[] = {static_cast<T>(index + 1), static_cast<T>(index - 1)};
+  const T all[] = {static_cast<T>(index + 1)};
   return choose(first, index, all);
 }
 template <class T>
