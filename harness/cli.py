@@ -239,7 +239,10 @@ def docs(folder: Annotated[Path, typer.Argument(help="Where the pages go.", exis
 
 
 @cases_app.command("check")
-def case_check(files: Annotated[list[Path], typer.Argument(help="Case files.")]) -> None:
+def case_check(
+    files: Annotated[list[Path], typer.Argument(help="Case files.")],
+    mutants: Annotated[bool, typer.Option("--mutants", help="Say which mutants each can fail; runs kernels.")] = False,
+) -> None:
     """Read case files, hold the golden model to them, and say which trivial kernels each can fail; runs no kernel."""
     from opgold.harness import check as engine, vacuity
     from opgold.harness.case import Case
@@ -258,6 +261,8 @@ def case_check(files: Annotated[list[Path], typer.Argument(help="Case files.")])
             power = vacuity.power(case)
             console.print(f"  {power}", highlight=False, markup=False, soft_wrap=True)
             failed = failed or power.vacuous
+            if mutants:
+                failed = mutation.show_power(console, case) or failed
     raise typer.Exit(FINDINGS if failed else 0)
 
 

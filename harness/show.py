@@ -21,16 +21,21 @@ from opgold.harness.case import Case, Expected
 from opgold.harness.finding import Finding
 from opgold.harness.locate import strategy
 from opgold.harness.oracles import GOLDEN
-from opgold.harness.runner import Trial, run_golden
+from opgold.harness.runner import Golden, Trial, run_golden
 from opgold.harness.search import generating
 from opgold.kernels import build
 from opgold.reference import schema
 
 
-class NoBackend:
+class _NoBackend:
     """Stands where a trial of the golden model alone names its backend."""
 
     name = "golden"
+
+
+def golden_trial(case: Case, golden: Golden) -> Trial:
+    """What oracles of golden models look at."""
+    return Trial(case, golden, _NoBackend(), [])  # type: ignore[arg-type]
 
 
 def overview() -> Table:
@@ -99,7 +104,7 @@ def judge_case(case: Any) -> tuple[str, list[Finding]]:
     if not isinstance(case, Case):
         played = sequences.part(sequences.name_of(case), "play").play(case)
         return f"{case.form} sequence of {len(case.steps)} steps, {played.rounds} rounds played", played.findings
-    trial = Trial(case, run_golden(case), NoBackend(), [])  # type: ignore[arg-type]
+    trial = golden_trial(case, run_golden(case))
     findings = [finding for oracle in GOLDEN.values() for finding in oracle.check(trial)]
     if case.refused is not None:
         kind = "hostile, refused as it says" if not findings else "hostile"

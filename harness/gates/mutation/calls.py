@@ -13,7 +13,7 @@ from opgold.harness.gates.mutation.suite import Ruled
 from opgold.harness.runner import Run, arguments, callable_with, variants
 from opgold.reference.schema import ContractError, Value
 
-LEAST_LIMIT, PATIENCE = 0.1, 20.0  # processor seconds of a launch; times what the unmutated kernel needs
+LEAST_LIMIT, PATIENCE = 0.05, 10.0  # processor seconds of a launch; times what the unmutated kernel needs
 
 
 @dataclass(frozen=True, eq=False)

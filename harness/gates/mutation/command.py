@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from opgold.harness import backends
+from opgold.harness.case import Case
 from opgold.harness.options import Examples, Jobs, Ops, Out, Seed
 
 REPORTS = Path(".opgold") / "mutation"
@@ -39,7 +40,7 @@ def mutate(
     ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the outcome to this file, too.")] = None,
 ) -> None:
-    """Faulty variants of kernels and golden models: do the cases catch them? Exit 9 below the score, 1 with findings."""
+    """Do the cases catch faulty variants of kernels and golden models? Exit 9 below the score, 1 with findings."""
     from opgold.harness import cli
     from opgold.harness.gates import commands
     from opgold.harness.gates.mutation import equivalents, mutate as engine, score, show
@@ -71,3 +72,18 @@ def mutate(
     if json_file:
         show.write(document, json_file)
     raise typer.Exit(code)
+
+
+def show_power(console: Console, case: Case) -> bool:
+    """Say which mutants a case can fail; those that survived the last run as diffs. Returns whether it fails nothing,
+    or has a finding on the unmutated op."""
+    from opgold.harness.gates import commands, gate_report
+    from opgold.harness.gates.mutation import diff, one_case
+
+    with commands.deaths():
+        power = one_case.mutant_power(case, JOBS, REPORTS)
+    gate_report.show_findings(console, power.findings)
+    console.print(f"  {power}", highlight=False, markup=False, soft_wrap=True)
+    for mutant in power.fresh:
+        console.print(diff.unified(mutant), highlight=False, markup=False, soft_wrap=True, end="")
+    return bool(power.findings) or power.vacuous

@@ -1,4 +1,4 @@
-"""Mutants that are known to do what the original does: no case can tell them from it. Their file's form: docs/mutation.md."""
+"""Mutants that are known to do what the original does. Their file's form: docs/mutation.md."""
 
 from __future__ import annotations
 

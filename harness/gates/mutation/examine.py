@@ -10,7 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Protocol
@@ -74,7 +74,7 @@ def perform(task: Task) -> Iterator[Message]:
     yield Ended(task)
 
 
-def _child(task: Task, mutants: tuple[Mutant, ...], todo: list[int], *, tell: bool) -> Iterator[Message]:
+def _child(task: Task, mutants: tuple[Mutant, ...], todo: list[int], *, tell: bool) -> Generator[Message, None, bool]:
     """Judge mutants in a child, and take them from `todo`, until it has done all or ends. Returns whether another may
     go on."""
     ours, theirs = FORK.Pipe()
@@ -123,7 +123,8 @@ def _ending(code: int) -> str:
 def _examine(
     connection: Connection, task: Task, mutants: tuple[Mutant, ...], todo: tuple[int, ...], tell: bool
 ) -> None:
-    """In a child: send the findings on the unmutated op, then for each mutant what is known before, and its verdict."""
+    """In a child: send for each mutant what is known of it before it is tried, and its verdict; between these findings
+    on the unmutated op."""
     leave_with_parent(os.getppid())
     try:
         examiner: Examiner = (golden.Models if task.side == GOLDEN else kernels.Kernels)(task, mutants)

@@ -19,8 +19,8 @@ from opgold.harness.gates.mutation.golden_mutants import REFERENCE, Site, sites
 from opgold.harness.gates.mutation.suite import Ruled, suite
 from opgold.harness.gates.mutation.verdict import TIMEOUT, Task, Verdict
 from opgold.harness.oracles import GOLDEN
-from opgold.harness.runner import Golden, Trial, run_golden
-from opgold.harness.show import NoBackend
+from opgold.harness.runner import Golden, run_golden
+from opgold.harness.show import golden_trial
 from opgold.kernels.mutants import Mutant
 
 LEAST_LIMIT, PATIENCE = 0.5, 20.0  # processor seconds of a case; times what the unmutated model needs
@@ -49,7 +49,7 @@ class Models:
             start = time.process_time()
             with traced() as lines:
                 golden = run_golden(ruled.case)
-                found = [f for oracle in GOLDEN.values() for f in oracle.check(_trial(ruled, golden))]
+                found = [f for oracle in GOLDEN.values() for f in oracle.check(golden_trial(ruled.case, golden))]
             self.findings += known.split(task.op, found)[0]
             if not found:
                 self._seconds[ruled], self._lines[ruled] = time.process_time() - start, lines
@@ -76,7 +76,7 @@ class Models:
         return self.blank(index)
 
     def _tried(self, cases: Sequence[Ruled]) -> Iterator[tuple[Ruled, str]]:
-        """How each case catches the present mutant: by what takes little time first, on all cases, then by relations."""
+        """How each case catches the present mutant: first by what takes little time, then by relations."""
         results: dict[Ruled, Golden] = {}
         for ruled in cases:
             try:
@@ -96,7 +96,7 @@ class Models:
         for name in oracles:
             try:
                 with time_limit(self._limit(ruled)):
-                    if any(True for _ in GOLDEN[name].check(_trial(ruled, golden))):
+                    if any(True for _ in GOLDEN[name].check(golden_trial(ruled.case, golden))):
                         return name
             except OutOfTime:
                 return TIMEOUT
@@ -109,10 +109,6 @@ def _limit_memory() -> None:
     """A mutant that asks for more gets a MemoryError, which is caught as any other."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, hard))
-
-
-def _trial(ruled: Ruled, golden: Golden) -> Trial:
-    return Trial(ruled.case, golden, NoBackend(), [])
 
 
 class OutOfTime(BaseException):

@@ -79,4 +79,5 @@ def _by_case(cases: Sequence[Ruled], happened: np.ndarray) -> np.ndarray:
     of_call = np.array([numbers.setdefault(id(ruled), len(numbers)) for ruled in cases], int)
     any_call = np.zeros((len(numbers), happened.shape[1]), bool)
     np.logical_or.at(any_call, of_call, happened)
-    return any_call.sum(axis=0)
+    cases_of: np.ndarray = any_call.sum(axis=0)
+    return cases_of

@@ -14,6 +14,7 @@ from opgold.harness.gates.mutation.golden_mutants import modules
 from opgold.harness.gates.mutation.score import Outcome
 from opgold.harness.gates.mutation.verdict import GOLDEN, Begun, Ended, Judged, Lines, Task
 from opgold.harness.session import Progress
+from opgold.kernels.mutants import Mutant
 from opgold.kernels.sources import source_of, units_of, vendor_of, with_includes
 
 _HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
@@ -59,7 +60,7 @@ def mutate(tasks: Sequence[Task], jobs: int, outcome: Outcome, equivalents: Equi
 
     Raises ProcessDied.
     """
-    known: set[object] = set()
+    known: set[Mutant] = set()
     expected, ended = 0, 0
     for message in driver.judge(tasks, jobs):
         outcome.add(message)

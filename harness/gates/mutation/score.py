@@ -125,7 +125,7 @@ class Outcome:
         return sorted(found, key=lambda s: (s.side == GOLDEN, s.mutant.file, s.mutant.line, s.mutant.column))
 
     def _counted(self) -> dict[Mutant, tuple[str, list[tuple[str, Verdict]]]]:
-        """Each mutant that counts, its side, and what the ops' cases made of it. One of a file that other ops have, too,
+        """Each mutant that counts, its side, and what the ops' cases made of it. One of a file that other ops have
         counts if a case reaches it, or if all ops are here."""
         found: dict[Mutant, tuple[str, list[tuple[str, Verdict]]]] = {}
         for (op, side), verdicts in self.verdicts.items():

@@ -25,7 +25,7 @@ HEADERS = ("op", "on", "cases", "mutants", *WAYS, "survive", "equivalent", "scor
 def show(
     console: Console, outcome: Outcome, fail_under: float, fail_under_golden: float, problems: Sequence[str]
 ) -> None:
-    """Survivors last but for the sums, so that they are at hand when a run ends."""
+    """Findings, the table, and survivors: these last but for the sums, so that they are at hand when a run ends."""
     show_findings(console, outcome.findings)
     table = Table(header_style="bold", box=None, pad_edge=False)
     for header in HEADERS:
@@ -109,9 +109,14 @@ def _tally(tally: Tally) -> dict[str, Any]:
 
 
 def mutant_json(mutant: Mutant) -> dict[str, Any]:
-    """What a mutant is; the first five keys tell it from all others."""
+    """What tells a mutant from all others."""
     place = {"file": path_of(mutant), "line": mutant.line, "column": mutant.column}
     return {**place, "before": mutant.before, "after": mutant.after, "operator": mutant.operator}
+
+
+def key_of(record: dict[str, Any]) -> tuple[object, ...]:
+    """The same of a record that may say more."""
+    return tuple(record[name] for name in ("file", "line", "column", "before", "after", "operator"))
 
 
 def survivor_json(survivor: Survivor) -> dict[str, Any]:

@@ -25,6 +25,6 @@ def work(connection: Connection) -> None:
         except BrokenPipeError:
             return
         except Exception as error:
-            message = f"its mutants cannot be judged: {type(error).__name__}: {error}\n{traceback.format_exc()}"
-            connection.send(Unmutated(task, Finding(task.op, task.side, "launch", message)))
+            said = f"its mutants cannot be judged: {type(error).__name__}: {error}\n{traceback.format_exc()}"
+            connection.send(Unmutated(task, Finding(task.op, task.side, "launch", said)))
             connection.send(Ended(task))
