@@ -8,7 +8,9 @@ import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from opgold.kernels import xpu_language, xpu_toolchain
 from opgold.kernels.cache import cache_directory, cached
@@ -34,6 +36,9 @@ from opgold.kernels.sources import (
     vendor_of,
     with_includes,
 )
+
+if TYPE_CHECKING:
+    from opgold.kernels.mutants.find import Mutated
 
 __all__ = [
     "EMULATOR",
@@ -107,8 +112,8 @@ def kernel_library(
     emulated = _Emulated(compiler, vendor, flavour, units, files, device, flags)
     language = xpu_language.identity() if strict and vendor == "xpu" else ""
     key = key_of(
-        [*files, *stand_ins(vendor), EMULATOR / "rewrite.py", KERNELS / "xpu_language.py", *emulated.generators],
-        [compiler, version(compiler), str(device), *flags, *emulated.device_flags, language],
+        [*files, *stand_ins(vendor), EMULATOR / "rewrite.py", KERNELS / "xpu_language.py"],
+        [compiler, version(compiler), str(device), *flags, *emulated.device_flags, language, emulated.text_key],
     )
     name = f"{source.stem}-{'' if vendor == 'cuda' else vendor + '-'}{flavour}-{key}"
 
@@ -167,10 +172,19 @@ class _Emulated:
     def is_checked(self) -> bool:
         return self.flavour.endswith("checked")
 
+    @cached_property
+    def mutated(self) -> Mutated | None:
+        """The text with mutants, in a flavour that has them."""
+        if not self.has_mutants:
+            return None
+        from opgold.kernels.mutants.find import mutated
+
+        return mutated(tuple(self.files), self.vendor)
+
     @property
-    def generators(self) -> list[Path]:
-        """Modules of this package that change the text before the compiler sees it, beside the rewriter."""
-        return sorted((KERNELS / "mutants").glob("*.py")) if self.has_mutants else []
+    def text_key(self) -> str:
+        """What the library hangs on beside files and flags."""
+        return repr((sorted(self.mutated.texts.items()), self.mutated.sites)) if self.mutated else ""
 
     @property
     def device_flags(self) -> list[str]:
@@ -186,7 +200,7 @@ class _Emulated:
         # The rewritten text lies in a mirror of the file tree, so that relative includes find rewritten files.
         stage = out.parent / f"{name}.units" if self.flavour == "coverage" else out.with_suffix(".stage")
         mirror = {file: stage / str(file).lstrip("/") for file in self.files if not is_plain_header(file)}
-        texts, extra = self._write_mutants(stage) if self.has_mutants else ({}, [])
+        texts, extra = (self.mutated.texts, self._mutants_flags(stage)) if self.mutated else ({}, [])
         for file, copy in mirror.items():
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_text(rewrite(texts.get(file) or file.read_text(), file))
@@ -207,18 +221,12 @@ class _Emulated:
             if self.flavour != "coverage":  # gcov needs the notes beside the unit
                 shutil.rmtree(stage, ignore_errors=True)
 
-    def _write_mutants(self, stage: Path) -> tuple[dict[Path, str], list[str]]:
-        """The files' text with mutants, and the flags that it is compiled with."""
-        from opgold.kernels.mutants.find import mutated
-
-        changed = mutated(tuple(self.files), self.vendor)
+    def _mutants_flags(self, stage: Path) -> list[str]:
+        """Writes the table of sites; the flags that text with mutants is compiled with."""
+        assert self.mutated is not None
         stage.mkdir(parents=True, exist_ok=True)
-        sites = ", ".join(map(str, (0, *changed.sites)))
-        (stage / "mutants_sites.h").write_text(
-            f"namespace opgold::mutants {{\nconstexpr int count = {len(changed.sites)};\n"
-            f"constexpr int site_of[] = {{{sites}}};\n}}\n"
-        )
-        return changed.texts, [f"-I{stage}", "-include", str(EMULATOR / "common" / "mutants.h")]
+        (stage / "mutants_sites.h").write_text(self.mutated.table)
+        return [f"-I{stage}", "-include", str(EMULATOR / "common" / "mutants.h")]
 
 
 def _build_core(compiler: str, flags: list[str], units: list[Path], out: Path) -> None:

@@ -6,14 +6,14 @@ import re
 
 from tree_sitter import Node
 
-from opgold.kernels.mutants.conditions import (
+from opgold.kernels.mutants.comparisons import (
     COMPARISONS,
     binary_parts,
     is_comparison,
-    write_chain,
     write_comparison,
     write_operator,
 )
+from opgold.kernels.mutants.conditions import write_chain
 from opgold.kernels.mutants.names import INDEX, WIDE
 from opgold.kernels.mutants.writer import Change, Writer, bare, call, field, flat
 
@@ -41,7 +41,6 @@ _FAULTY = {
     "<<": ">>",
     ">>": "<<",
 }
-_CONSTANT = re.compile(r"^k[A-Z]\w*$|::k[A-Z]\w*$")
 
 
 def write_binary(writer: Writer, node: Node) -> str:
@@ -50,9 +49,9 @@ def write_binary(writer: Writer, node: Node) -> str:
         return write_comparison(writer, node)
     if sign in ("&&", "||"):
         return write_chain(writer, node)
-    if sign not in SIGNS or not _is_number(writer, left) or not _is_number(writer, right):
-        return writer.join(node)
-    if writer.names.is_pointer(right):
+    if writer.names.is_type(left):
+        return writer.join(node, {left.start_byte: writer.source.text(left)})
+    if sign not in SIGNS or writer.names.is_pointer(right) or not all(_is_number(writer, n) for n in (left, right)):
         return writer.join(node)
     new = _FAULTY[sign]
     l_text, r_text = writer.text(left), writer.text(right)
@@ -78,10 +77,7 @@ def _is_number(writer: Writer, node: Node) -> bool:
 def _widened(writer: Writer, node: Node) -> bool:
     """Whether a value from data is converted to 64 bits before it is reckoned with."""
     inner = wide_cast(writer, node)
-    if inner is None:
-        return False
-    text = writer.text(inner)
-    return not INDEX.search(text) and not _CONSTANT.search(text) and bare(inner).type != "number_literal"
+    return inner is not None and writer.names.is_data(bare(inner))
 
 
 def wide_cast(writer: Writer, node: Node) -> Node | None:
@@ -143,6 +139,8 @@ def _other_numbers(writer: Writer, node: Node, text: str) -> list[str]:
     parent = node.parent
     if parent is not None and is_comparison(writer, parent):
         return []  # the comparison's mutants say as much
+    if number == 0 and parent is not None and parent.type == "conditional_expression":
+        return []  # what stands in for a value that there is not, and that nobody looks at
     return [f"{number - 1 if number == 1 else number + 1}{suffix}"]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from opgold.kernels.mutants import arithmetic, conditions, statements
+from opgold.kernels.mutants import arithmetic, calls, conditions, statements
 from opgold.kernels.mutants.mutant import Mutant
 from opgold.kernels.mutants.parse import parse
 from opgold.kernels.mutants.writer import Handler, rewritten
@@ -32,8 +32,8 @@ _HANDLERS: dict[str, Handler] = {
     "break_statement": statements.write_jump,
     "assignment_expression": statements.write_assignment,
     "update_expression": statements.write_update,
-    "call_expression": statements.write_call,
-    "field_expression": statements.write_field,
+    "call_expression": calls.write_call,
+    "field_expression": calls.write_field,
 }
 
 
@@ -44,6 +44,14 @@ class Mutated:
     texts: dict[Path, str]
     mutants: tuple[Mutant, ...]
     sites: tuple[int, ...]
+
+    @property
+    def table(self) -> str:
+        """The header that common/mutants.h includes."""
+        return (
+            f"namespace opgold::mutants {{\nconstexpr int count = {len(self.sites)};\n"
+            f"constexpr int site_of[] = {{{', '.join(map(str, (0, *self.sites)))}}};\n}}\n"
+        )
 
 
 def mutants_of(source: Path, vendor: str) -> tuple[Mutant, ...]:

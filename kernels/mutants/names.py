@@ -13,7 +13,9 @@ INDEX = re.compile(
     r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]\b"
     r"|\b(?:core_id|core_num|cluster_id|cluster_num|core_index|all_cores)\(\)"
 )
-_EXTENT = re.compile(r"(?:^|\.|->)(?:bsz|rows|columns|width|vocab|capacity|max_len|max_draft)$")  # of arrays
+CONSTANT = re.compile(r"^(?:\w+::)*k[A-Z]\w*$")
+# Extents of arrays, and numbers of threads.
+_FROM_ZERO = re.compile(r"(?:^|\.|->)(?:bsz|rows|columns|width|vocab|capacity|max_len|max_draft|lane|warp|core)$")
 _UNSIGNED = re.compile(r"^(?:unsigned\b.*|uint\d+_t|size_t|uintptr_t|bool)$")
 _SCALAR = re.compile(
     r"^(?:bool|char|short|int|long|float|double|signed|unsigned|auto|u?int\d+_t|u?intptr_t|size_t|Int64|T|Element|Half|BFloat16"
@@ -30,6 +32,7 @@ class Names:
         self._types: dict[str, set[str]] = {}
         self._constant: dict[str, bool] = {}
         self._first: dict[str, str] = {}
+        self._fields: set[str] = set()
         fields = [node for node in descendants(source.root) if node.type == "field_declaration"]
         local = [node for node in descendants(function) if node.type in _DECLARED]
         for node in local:
@@ -57,13 +60,15 @@ class Names:
             name = self._source.text(inner)
             if name in known:
                 continue
+            if inner.type == "field_identifier":
+                self._fields.add(name)
             self._types.setdefault(name, set()).add(("const " if constant and stars else "") + base + stars)
             self._constant[name] = constant
             if value is not None:
                 self._first[name] = self._source.text(value)
 
     def type_of(self, node: Node) -> str | None:
-        """The declared type of a name or field, without its own const and reference; None if there is none, or several."""
+        """The declared type of a name or field, without its own const and reference; None unless there is one."""
         if node.type == "parenthesized_expression" and node.named_child_count == 1:
             return self.type_of(node.named_children[0])
         if node.type == "field_expression":
@@ -89,29 +94,36 @@ class Names:
         type_ = self.type_of(node)
         return type_ is not None and not type_.endswith(("*", "[]")) and not _SCALAR.match(type_)
 
-    def is_wide(self, node: Node) -> bool:
-        return (self.type_of(node) or "") in WIDE
+    def is_type(self, node: Node) -> bool:
+        """`(Int64)` of `(Int64)-1`, which reads like a difference."""
+        text = self._source.text(node)
+        inner = text[1:-1].strip()
+        return node.type == "parenthesized_expression" and inner not in self._types and bool(_SCALAR.match(inner))
 
     def loads_wide(self, node: Node) -> bool:
         """Whether a value comes from an array of 64-bit integers."""
         for inner in descendants(node):
-            base = None
-            if inner.type == "subscript_expression":
-                base = inner.child_by_field_name("argument")
-            elif inner.type == "pointer_expression" and self._source.text(inner).startswith("*"):
-                base = inner.child_by_field_name("argument")
-            if (
-                base is not None
-                and (self.type_of(base) or "").removeprefix("const ").rstrip("*[]") in WIDE
-                and self.is_pointer(base)
-            ):
+            base = inner.child_by_field_name("argument")
+            loads = inner.type == "subscript_expression" or (
+                inner.type == "pointer_expression" and self._source.text(inner).startswith("*")
+            )
+            if not loads or base is None or not self.is_pointer(base):
+                continue
+            if (self.type_of(base) or "").removeprefix("const ").rstrip("*[]") in WIDE:
                 return True
         return False
+
+    def is_data(self, node: Node) -> bool:
+        """Whether a value may be anything that an array holds: an element, a name for one, a field that may be one."""
+        text = self._source.text(node)
+        if INDEX.search(text) or CONSTANT.search(text) or _FROM_ZERO.search(text):
+            return False
+        return "[" in text or "[" in self._first.get(text, "") or text in self._fields
 
     def never_negative(self, node: Node) -> bool:
         """Whether it is known to be at least 0."""
         text = self._source.text(node)
-        if (INDEX.search(text) and "-" not in text) or _EXTENT.search(text):
+        if (INDEX.search(text) and "-" not in text) or _FROM_ZERO.search(text):
             return True
         type_ = self.type_of(node)
         if type_ is not None and _UNSIGNED.match(type_):

@@ -1,4 +1,4 @@
-"""The operators of mutants, each with an example: what a text becomes, and what it says of a suite that lets it pass."""
+"""The operators of mutants, each with an example, and what one that no case tells from the original asks for."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _readable(content: bytes, vendor: str) -> bytes:
 def _direct(word: str, rest: str, stack: list[tuple[bool, bool]], defined: set[str]) -> None:
     """Follows a directive; `stack` tells of each `#if` whether its text is taken, and whether a later branch may be."""
     if word in ("if", "ifdef", "ifndef"):
-        holds = _holds(rest, defined) if word == "if" else (rest.split()[0] in defined) == (word == "ifdef")
+        holds = _holds(rest, defined) if word == "if" else (rest.split(maxsplit=1)[0] in defined) == (word == "ifdef")
         outer = stack[-1][0]
         stack.append((outer and holds, outer and not holds))
     elif word in ("else", "elif"):
@@ -112,7 +112,7 @@ def _direct(word: str, rest: str, stack: list[tuple[bool, bool]], defined: set[s
     elif word == "endif":
         stack.pop()
     elif word == "define" and stack[-1][0]:
-        defined.add(re.split(r"\W", rest)[0])
+        defined.add(re.match(r"\w*", rest)[0])
 
 
 def _holds(expression: str, defined: set[str]) -> bool:

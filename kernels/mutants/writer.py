@@ -16,6 +16,7 @@ from opgold.kernels.mutants.parse import Source, device_functions, head_of
 RAW = {
     "template_argument_list",
     "static_assert_declaration",
+    "array_declarator",
     "sizeof_expression",
     "alignof_expression",
     "decltype",
@@ -47,7 +48,7 @@ class Change:
 
 @dataclass
 class Writer:
-    """`first` is the number before the file's first mutant's; `sites` holds for each mutant the first number of its site."""
+    """`first` is the number before the file's first mutant's; `sites` has each mutant's site, its first number."""
 
     source: Source
     handlers: dict[str, Handler]

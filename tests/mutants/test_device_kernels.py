@@ -47,6 +47,7 @@ def test_what_directives_leave_out_has_no_mutants(tmp_path: Path):
     unit = tmp_path / "left_out.cu"
     unit.write_text(
         "__device__ int f(int a) {\n#ifdef OPGOLD_EMULATOR\n  return a + 1;\n#else\n  return a - 1;\n#endif\n}\n"
-        "__device__ int g(int a) {\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n  return a + 2;\n#endif\n  return a;\n}\n"
+        "__device__ int g(int a) {\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n  return a + 2;\n#endif\n"
+        "  return a;\n}\n"
     )
     assert {m.line for m in mutants_of(unit, "cuda")} == {3}
