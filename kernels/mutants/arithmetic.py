@@ -191,8 +191,9 @@ def write_index(writer: Writer, node: Node) -> str:
         parent = parent.parent
     if parent is not None and is_comparison(writer, parent):
         return writer.source.text(node)
+    # An extent of 1 would only have every thread do all the work.
     extent = re.match(r"blockDim|gridDim|core_num|cluster_num|all_cores", text) is not None
-    after = [f"{text} + 1", "1"] if extent else ["0", f"{text} + 1"]
+    after = [f"{text} + 1"] if extent else ["0", f"{text} + 1"]
     who = "block or cluster" if re.match(r"block|grid|cluster", text) else "thread or core"
     hint = f"a case in which more than one {who} has work here"
     first = writer.add(node, [Change("thread index", new, hint) for new in after])

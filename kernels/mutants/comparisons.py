@@ -44,11 +44,13 @@ def is_comparison(writer: Writer, node: Node) -> bool:
 
 
 def in_loop_head(node: Node) -> bool:
-    """Whether it is the condition of a `for`, or a side of it."""
-    while node.parent is not None and node.parent.type in ("binary_expression", "parenthesized_expression"):
+    """Whether it is the condition of a loop, or a side of it."""
+    around = ("binary_expression", "parenthesized_expression", "condition_clause")
+    while node.parent is not None and node.parent.type in around:
         node = node.parent
     parent = node.parent
-    return parent is not None and parent.type == "for_statement" and parent.child_by_field_name("condition") == node
+    loops = ("for_statement", "while_statement", "do_statement")
+    return parent is not None and parent.type in loops and parent.child_by_field_name("condition") == node
 
 
 def faulty(writer: Writer, node: Node) -> tuple[str, ...]:
