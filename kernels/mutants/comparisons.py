@@ -60,7 +60,7 @@ def faulty(writer: Writer, node: Node) -> tuple[str, ...]:
         return ("True", "False")
     if in_loop_head(node) and sign in _FAULTY_LOOP:
         return _FAULTY_LOOP[sign]
-    found = _FAULTY[sign]
+    found: tuple[str, ...] = _FAULTY[sign]
     if writer.text(right) == "0" and writer.names.never_negative(left):
         found = tuple(name for name in found if (sign, name) not in _SAME_FROM_ZERO)
     return found

@@ -112,7 +112,7 @@ def _direct(word: str, rest: str, stack: list[tuple[bool, bool]], defined: set[s
     elif word == "endif":
         stack.pop()
     elif word == "define" and stack[-1][0]:
-        defined.add(re.match(r"\w*", rest)[0])
+        defined.add(rest.partition("(")[0].split()[0])
 
 
 def _holds(expression: str, defined: set[str]) -> bool:

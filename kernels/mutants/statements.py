@@ -120,7 +120,7 @@ def write_declaration(writer: Writer, node: Node) -> str:
 
 def write_assignment(writer: Writer, node: Node) -> str:
     left, sign, right = binary_parts(writer, node)
-    names = _ASSIGNED.get(sign[:-1], ()) if sign != "=" else ()
+    names: tuple[str, ...] = _ASSIGNED.get(sign[:-1], ()) if sign != "=" else ()
     if writer.names.is_pointer(left):
         names = tuple(name for name in names if name != "Right")
     if not names or not _repeatable(left) or writer.names.is_class(left):
