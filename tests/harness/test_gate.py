@@ -1,11 +1,6 @@
 """The gate, in a copy of this repository: a change in a kernel that no case runs, and the same with a case."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -16,11 +11,8 @@ from opgold.harness.gates import change, gate, tools
 from opgold.harness.gates.cobertura import Line
 from opgold.harness.gates.counts import ROOT
 from opgold.harness.session import Checked
-from opgold.kernels import _runtime
 from opgold.reference import schema
 
-FOLDERS = ("reference", "kernels", "cases", "harness", "package")
-LITTER = shutil.ignore_patterns(".*", "__pycache__", "bench", "_runtime*.so")
 OP = "speculate_get_seq_lens_output"
 KERNEL = f"kernels/cuda/{OP}.cu"
 SOUND = "  if (b < bsz) seq_lens_output[b] = output_rows(seq_lens_this_time[b], seq_lens_encoder[b]);\n"
@@ -42,71 +34,14 @@ expect:
 """
 
 
-class Checkout:
-    """A copy of the repository under git, and an `opgold` that runs from it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.root = folder / "repository"
-        package = folder / "site" / "opgold"
-        package.mkdir(parents=True)
-        for name in FOLDERS:
-            shutil.copytree(Path(__file__).parents[2] / name, self.root / name, ignore=LITTER)
-        shutil.copy(_runtime.__file__, self.root / "kernels")
-        (self.root / ".gitignore").write_text("*.so\n__pycache__/\n.opgold/\n")
-        for name in FOLDERS[:-1]:
-            (package / name).symlink_to(self.root / name)
-        for file in (self.root / "package").glob("*.py"):
-            (package / file.name).symlink_to(file)
-        places = {"PYTHONPATH": str(package.parent), "OPGOLD_CACHE": str(folder / "cache")}
-        self.environment = os.environ | places | {"COLUMNS": "200"}
-        self.git("init", "--quiet")
-        self.commit()
-
-    def git(self, *arguments):
-        author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-        subprocess.run(["git", *author, *arguments], cwd=self.root, check=True)
-
-    def commit(self):
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", "a state")
-
-    def edit(self, file, old, new):
-        path = self.root / file
-        text = path.read_text()
-        assert old in text, f"{file} has no {old!r}"
-        path.write_text(text.replace(old, new))
-
-    def gate(self, *arguments):
-        command = [sys.executable, "-m", "opgold", "gate", "--base", "HEAD", "--backend", "cuda-emu", "--examples", "5"]
-        return subprocess.run(
-            [*command, *map(str, arguments)],
-            cwd=self.root,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    if shutil.which("git") is None:
-        pytest.skip("there is no git")
-    return Checkout(tmp_path_factory.mktemp("checkout"))
-
-
-@pytest.fixture
-def checkout(built):
-    yield built
-    built.git("reset", "--quiet", "--hard")
-    built.git("clean", "--quiet", "--force", "-d")
+def run_gate(checkout, *arguments):
+    return checkout.opgold("gate", "--base", "HEAD", "--backend", "cuda-emu", "--examples", "5", *arguments)
 
 
 def test_a_branch_that_no_case_takes_is_refused_and_with_a_case_it_is_not(checkout, tmp_path):
     checkout.edit(KERNEL, SOUND, BRANCH)
     start = 1 + (checkout.root / KERNEL).read_text().split(BRANCH)[0].count("\n")
-    refused = checkout.gate("--json", tmp_path / "gate.json", "--junit", tmp_path / "gate.xml")
+    refused = run_gate(checkout, "--json", tmp_path / "gate.json", "--junit", tmp_path / "gate.xml")
     assert refused.returncode == 9, refused.stdout + refused.stderr
     uncovered = [
         f"{KERNEL}:{start + 1}: 1 of 2 branches taken",
@@ -123,7 +58,7 @@ def test_a_branch_that_no_case_takes_is_refused_and_with_a_case_it_is_not(checko
     assert [failure.text.splitlines() for failure in failures] == [uncovered]
 
     (checkout.root / "cases" / "regressions" / OP / "tokens_of_54321.yaml").write_text(CASE)
-    accepted = checkout.gate("--json", tmp_path / "gate.json", "--junit", tmp_path / "gate.xml")
+    accepted = run_gate(checkout, "--json", tmp_path / "gate.json", "--junit", tmp_path / "gate.xml")
     assert accepted.returncode == 0, accepted.stdout + accepted.stderr
     assert "5 of 5 changed lines covered, 100.0 %" in accepted.stdout
     assert json.loads((tmp_path / "gate.json").read_text())["files"][0]["uncovered"] == []
@@ -132,13 +67,13 @@ def test_a_branch_that_no_case_takes_is_refused_and_with_a_case_it_is_not(checko
 
 def test_findings_come_before_coverage(checkout, tmp_path):
     checkout.edit(KERNEL, "= output_rows(", "= 1 + output_rows(")
-    wrong = checkout.gate("--junit", tmp_path / "gate.xml")
+    wrong = run_gate(checkout, "--junit", tmp_path / "gate.xml")
     assert wrong.returncode == 1, wrong.stdout + wrong.stderr
     assert f"{OP} · cuda-emu · values" in wrong.stdout
     assert ElementTree.parse(tmp_path / "gate.xml").find("testsuite[@name='cases']").get("failures") == "1"
 
     checkout.edit(KERNEL, "= 1 + output_rows(", "= outpt_rows(")
-    broken = checkout.gate()
+    broken = run_gate(checkout)
     assert broken.returncode == 1, broken.stdout + broken.stderr
     assert f"{OP} · cuda-emu · build" in broken.stdout
 
@@ -148,7 +83,7 @@ def test_a_golden_model_is_held_to_its_coverage_and_a_new_header_is_named(checko
     checkout.edit(model, "        else:\n", "        elif tokens == 54321:\n            tokens += 0\n        else:\n")
     (checkout.root / "kernels" / "cuda" / "unused.cuh").write_text("__device__ inline int one() { return 1; }\n")
     checkout.commit()
-    held = checkout.gate("--base", "HEAD~1")
+    held = run_gate(checkout, "--base", "HEAD~1")
     checkout.git("reset", "--quiet", "--hard", "HEAD~1")
     assert held.returncode == 9, held.stdout + held.stderr
     assert f"{model}:" in held.stdout
@@ -158,7 +93,7 @@ def test_a_golden_model_is_held_to_its_coverage_and_a_new_header_is_named(checko
 
 def test_what_concerns_no_op_runs_nothing(checkout):
     (checkout.root / "README.md").write_text("new\n")
-    result = checkout.gate()
+    result = run_gate(checkout)
     assert (result.returncode, result.stdout) == (0, "the change since HEAD concerns no op\n")
 
 
@@ -171,7 +106,7 @@ def test_what_concerns_no_op_runs_nothing(checkout):
     ],
 )
 def test_a_mistake_is_one_line_and_exit_2(checkout, arguments, message):
-    result = checkout.gate(*arguments)
+    result = run_gate(checkout, *arguments)
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,10 +19,14 @@ def mutated_text(mutant: Mutant) -> str:
 
 
 def unified(mutant: Mutant) -> str:
-    """The changed lines alone, with a head that `patch` and `git apply --unidiff-zero` take."""
-    name = path_of(mutant)
-    before, after = (text.splitlines(keepends=True) for text in (_text(mutant.file), mutated_text(mutant)))
-    return "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", n=0))
+    """The changed lines alone, with a head that `git apply --unidiff-zero` takes."""
+    name, line = path_of(mutant), mutant.line
+    text, changed = _text(mutant.file), mutated_text(mutant)
+    removed = text.splitlines()[line - 1 : line + mutant.before.count("\n")]
+    added = changed.splitlines()[line - 1 : line + mutant.after.count("\n")]
+    spans = [f"{line},{len(rows)}" if len(rows) > 1 else str(line) for rows in (removed, added)]
+    rows = [f"--- a/{name}", f"+++ b/{name}", f"@@ -{spans[0]} +{spans[1]} @@"]
+    return "\n".join([*rows, *(f"-{row}" for row in removed), *(f"+{row}" for row in added)]) + "\n"
 
 
 @lru_cache

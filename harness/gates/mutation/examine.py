@@ -10,6 +10,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import traceback
+import warnings
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -106,17 +108,20 @@ def _child(task: Task, mutants: tuple[Mutant, ...], todo: list[int], *, tell: bo
         child.join()
     if not todo:
         return True
+    if child.exitcode == 0:
+        return False  # it has said why it stopped
     if trying is None:
-        if child.exitcode:
-            message = f"the process that ran the unmutated cases ended with {_ending(child.exitcode)}"
-            yield Unmutated(task, Finding(task.op, task.side, "launch", message))
+        message = f"the process that ran the unmutated cases ended with {_ending(child.exitcode)}"
+        yield Unmutated(task, Finding(task.op, task.side, "launch", message))
         return False
     todo.pop(0)
     yield Judged(task, Verdict(trying.mutant, trying.reached, trying.infected, DIED))
     return True
 
 
-def _ending(code: int) -> str:
+def _ending(code: int | None) -> str:
+    if code is None:
+        return "no exit code"
     return signal.Signals(-code).name if code < 0 else f"exit {code}"
 
 
@@ -126,11 +131,22 @@ def _examine(
     """In a child: send for each mutant what is known of it before it is tried, and its verdict; between these findings
     on the unmutated op."""
     leave_with_parent(os.getppid())
+    warnings.simplefilter("ignore")  # a mutant may overflow
     try:
-        examiner: Examiner = (golden.Models if task.side == GOLDEN else kernels.Kernels)(task, mutants)
+        _examine_all(connection, task, mutants, todo, tell=tell)
+    except BrokenPipeError:
+        return
     except BuildError as error:
         connection.send(Finding(task.op, task.side, "build", f"the kernel does not compile with its mutants\n{error}"))
-        return
+    except Exception:  # a mistake of ours must not pass for a mutant's end
+        said = f"its mutants cannot be judged\n{traceback.format_exc()}"
+        connection.send(Finding(task.op, task.side, "launch", said))
+
+
+def _examine_all(
+    connection: Connection, task: Task, mutants: tuple[Mutant, ...], todo: tuple[int, ...], *, tell: bool
+) -> None:
+    examiner: Examiner = (golden.Models if task.side == GOLDEN else kernels.Kernels)(task, mutants)
     told = 0 if tell else len(examiner.findings)
     for index in todo:
         blank = examiner.blank(index)

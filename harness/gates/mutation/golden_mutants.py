@@ -92,7 +92,8 @@ def _site(source: Source, function: str, statement: ast.stmt, change: Change, pa
     text, (start, end) = source.text, source.span(change.node)
     after = change.after
     enclosed = text[start - 1] in "([" and text[end : end + 1] in ")]"
-    if isinstance(parent, _AROUND) and not enclosed and _is_looser(after):
+    number = isinstance(parent, ast.Attribute) and after.lstrip("-").isdecimal()  # `1.real` is no attribute
+    if isinstance(parent, _AROUND) and not enclosed and (number or _is_looser(after)):
         after = f"({after})"
     line, column = source.line_and_column(start)
     mutant = Mutant(source.file, line, column, change.operator, text[start:end], after, change.hint)

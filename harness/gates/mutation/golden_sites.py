@@ -169,8 +169,8 @@ def calls(node: ast.Call, at: Place) -> Iterator[Change]:
 def _swapped(node: ast.Call, at: Place) -> Iterator[Change]:
     for left, right in zip(node.args, node.args[1:], strict=False):
         names = isinstance(left, ast.Name) and isinstance(right, ast.Name)
-        if names and left not in at.silent and right not in at.silent:
-            one, other = at.source.of(left), at.source.of(right)
+        one, other = at.source.of(left), at.source.of(right)
+        if names and one != other and left not in at.silent and right not in at.silent:
             start, end = at.source.span(node)
             first, behind = at.source.span(left)[0], at.source.span(right)[1]
             gap = at.source.text[at.source.span(left)[1] : at.source.span(right)[0]]
