@@ -6,35 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from opgold.kernels.mutants import arithmetic, calls, conditions, statements
+from opgold.kernels.compilers import MissingCompiler
 from opgold.kernels.mutants.mutant import Mutant
-from opgold.kernels.mutants.parse import parse
-from opgold.kernels.mutants.writer import Handler, rewritten
 from opgold.kernels.sources import is_plain_header, units_of, with_includes
-
-_HANDLERS: dict[str, Handler] = {
-    "binary_expression": arithmetic.write_binary,
-    "number_literal": arithmetic.write_number,
-    "true": arithmetic.write_truth,
-    "false": arithmetic.write_truth,
-    "subscript_expression": arithmetic.write_subscript,
-    "init_declarator": arithmetic.write_initialiser,
-    "unary_expression": conditions.write_unary,
-    "if_statement": statements.write_if,
-    "while_statement": statements.write_conditional,
-    "do_statement": statements.write_conditional,
-    "conditional_expression": statements.write_conditional,
-    "for_statement": statements.write_for,
-    "declaration": statements.write_declaration,
-    "expression_statement": statements.write_expression_statement,
-    "return_statement": statements.write_jump,
-    "continue_statement": statements.write_jump,
-    "break_statement": statements.write_jump,
-    "assignment_expression": statements.write_assignment,
-    "update_expression": statements.write_update,
-    "call_expression": calls.write_call,
-    "field_expression": calls.write_field,
-}
 
 
 @dataclass(frozen=True)
@@ -55,7 +29,8 @@ class Mutated:
 
 
 def mutants_of(source: Path, vendor: str) -> tuple[Mutant, ...]:
-    """In a stable order: number i + 1 switches mutant i on. `vendor` is "cuda" or "xpu"."""
+    """In a stable order: number i + 1 switches mutant i on. `vendor` is "cuda" or "xpu". Raises MissingCompiler
+    without the extra `mutants`, SyntaxError for device code that cannot be read."""
     source = Path(source).resolve()
     return mutated(tuple(with_includes(units_of(source), vendor)), vendor).mutants
 
@@ -77,4 +52,12 @@ def mutated(files: tuple[Path, ...], vendor: str) -> Mutated:
 
 @lru_cache(maxsize=1024)
 def _rewritten(file: Path, vendor: str, first: int, *_version: int) -> tuple[str, list[Mutant], list[int]]:
-    return rewritten(parse(file, vendor), _HANDLERS, first)
+    try:
+        from opgold.kernels.mutants.handlers import HANDLERS
+        from opgold.kernels.mutants.parse import parse
+        from opgold.kernels.mutants.writer import rewritten
+    except ModuleNotFoundError as missing:
+        if not (missing.name or "").startswith("tree_sitter"):
+            raise
+        raise MissingCompiler(f"mutants of device code need {missing.name}: pip install 'opgold[mutants]'") from missing
+    return rewritten(parse(file, vendor), HANDLERS, first)

@@ -1,5 +1,7 @@
 """The kernels of this repository: all of their device code is read, and every operator finds work."""
 
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -51,3 +53,18 @@ def test_what_directives_leave_out_has_no_mutants(tmp_path: Path):
         "  return a;\n}\n"
     )
     assert {m.line for m in mutants_of(unit, "cuda")} == {3}
+
+
+def test_without_its_parser_there_is_a_way_out():
+    script = (
+        "import sys\n"
+        "sys.modules['tree_sitter'] = None\n"
+        "from opgold.harness import cli\n"
+        "from opgold.kernels import build, mutants\n"
+        "try:\n"
+        "    mutants.mutants_of(build.source_of('get_padding_offset'), 'cuda')\n"
+        "except build.MissingCompiler as missing:\n"
+        "    print(missing)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "mutants of device code need tree_sitter: pip install 'opgold[mutants]'\n"
