@@ -95,20 +95,25 @@ def run_golden(case: Case) -> Golden:
     results = []
     for poison in (0, 1):
         try:
-            values = arguments(case, poison)
-            for argument in signature.inputs:
-                value = values[argument.name]
-                if isinstance(value, np.ndarray) and not argument.writes:
-                    value.flags.writeable = False
-            outputs = {argument.name: values.pop(argument.name) for argument in signature.outputs}
-            signature.call(values, outputs)  # type: ignore[arg-type]
+            results.append(call_golden(signature, arguments(case, poison)))
         except ContractError as refusal:
             return Golden({}, {}, refusal=str(refusal))
         except Exception as error:
             return Golden({}, {}, crash=f"{type(error).__name__}: {error}")
-        results.append(written(signature, values | outputs))
     first, second = results
     return Golden(first, {name: same_bits(first[name], second[name]) for name in first})
+
+
+def call_golden(signature: Signature, values: dict[str, Value]) -> Arrays:
+    """The written arguments after the model ran on `values`, in place. Raises ContractError, and whatever else the
+    model raises."""
+    for argument in signature.inputs:
+        value = values[argument.name]
+        if isinstance(value, np.ndarray) and not argument.writes:
+            value.flags.writeable = False
+    outputs = {argument.name: values.pop(argument.name) for argument in signature.outputs}
+    signature.call(values, outputs)  # type: ignore[arg-type]
+    return written(signature, values | outputs)
 
 
 @dataclass(frozen=True)

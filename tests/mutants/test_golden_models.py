@@ -5,7 +5,7 @@ import pytest
 
 from opgold.harness import casefile
 from opgold.harness.case import Case
-from opgold.harness.gates.mutation import golden
+from opgold.harness.gates.mutation import golden, golden_limits
 from opgold.harness.gates.mutation.golden_code import mutated
 from opgold.harness.gates.mutation.golden_mutants import sites
 from opgold.harness.gates.mutation.verdict import GOLDEN, TIMEOUT, Task
@@ -17,7 +17,7 @@ OP = "speculate_get_seq_lens_output"
 @pytest.fixture(autouse=True)
 def _unlimited(monkeypatch):
     """The limit of memory is for a process of its own."""
-    monkeypatch.setattr(golden, "_limit_memory", lambda: None)
+    monkeypatch.setattr(golden, "limit_memory", lambda: None)
 
 
 def verdicts(case, op=OP):
@@ -80,7 +80,7 @@ def test_an_endless_loop_is_stopped():
         while True:
             pass
 
-    with pytest.raises(golden.OutOfTime), golden.time_limit(0.05):
+    with pytest.raises(golden_limits.OutOfTime), golden_limits.time_limit(0.05):
         loop()
 
 

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import resource
-import signal
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+from collections.abc import Sequence
 
 from opgold.harness import ledger
 from opgold.harness.finding import Finding
+from opgold.harness.gates.mutation.golden_calls import ModelCalls
 from opgold.harness.gates.mutation.golden_code import mutated
-from opgold.harness.gates.mutation.golden_mutants import REFERENCE, Site, sites
+from opgold.harness.gates.mutation.golden_limits import Line, OutOfTime, limit_memory, time_limit, traced
+from opgold.harness.gates.mutation.golden_mutants import Site, sites
 from opgold.harness.gates.mutation.suite import Ruled, suite
 from opgold.harness.gates.mutation.verdict import TIMEOUT, Task, Verdict
 from opgold.harness.oracles import GOLDEN
-from opgold.harness.runner import Golden, run_golden
+from opgold.harness.runner import run_golden
 from opgold.harness.show import golden_trial
 from opgold.kernels.mutants import Mutant
 
 LEAST_LIMIT, PATIENCE = 0.5, 20.0  # processor seconds of a case; times what the unmutated model needs
-MEMORY = 4 << 30  # bytes that a mutant may ask for
-Line = tuple[str, int]
 
 
 def listed(op: str) -> tuple[Mutant, ...]:
@@ -38,116 +32,71 @@ class Models:
     unmutated model. A case that has one judges no mutant."""
 
     def __init__(self, task: Task, mutants: Sequence[Mutant]) -> None:
-        _limit_memory()
+        limit_memory()
         self._sites = sites(task.op)
         self.findings: list[Finding] = []
-        known = ledger.read(ledger.PATH)
+        self._calls: dict[Ruled, ModelCalls] = {}
         self._seconds: dict[Ruled, float] = {}
-        self._lines: dict[Ruled, set[Line]] = {}
+        self._lines: dict[Ruled, set[Line]] = {}  # run by the calls of a case
+        self._before: dict[Ruled, set[Line]] = {}  # run to make them
         self._catches: Counter[Ruled] = Counter()
+        known = ledger.read(ledger.PATH)
         for ruled in suite(task):
-            start = time.process_time()
-            with traced() as lines:
-                golden = run_golden(ruled.case)
-                found = [f for oracle in GOLDEN.values() for f in oracle.check(golden_trial(ruled.case, golden))]
+            found = [f for oracle in GOLDEN.values() for f in oracle.check(golden_trial(ruled.case, ruled.golden))]
             self.findings += known.split(task.op, found)[0]
             if not found:
-                self._seconds[ruled], self._lines[ruled] = time.process_time() - start, lines
+                self._record(ruled)
+
+    def _record(self, ruled: Ruled) -> None:
+        with traced() as self._before[ruled]:
+            calls = ModelCalls(ruled)
+        start = time.process_time()
+        with traced() as self._lines[ruled]:
+            calls.expect()
+        self._calls[ruled], self._seconds[ruled] = calls, time.process_time() - start
 
     def _reaching(self, site: Site) -> list[Ruled]:
         places = {(str(site.mutant.file), line) for line in site.lines}
-        return [ruled for ruled, lines in self._lines.items() if not places.isdisjoint(lines)]
+        return [
+            r for r in self._calls if not (places.isdisjoint(self._lines[r]) and places.isdisjoint(self._before[r]))
+        ]
 
     def blank(self, index: int) -> Verdict:
-        """The verdict on a mutant before it is tried. Which cases it infects is not known."""
+        """The verdict on a mutant before it is tried. In how many cases it makes a difference is not known yet."""
         site = self._sites[index]
-        count = len(self._reaching(site))
-        return Verdict(site.mutant, count, count)
+        return Verdict(site.mutant, len(self._reaching(site)), 0)
 
     def examine(self, index: int) -> Verdict:
         """Try a mutant on each case that runs its line, until an oracle has a finding."""
         site = self._sites[index]
         cases = sorted(self._reaching(site), key=lambda ruled: (-self._catches[ruled], ruled.size))
+        infected = 0
         with mutated(site):
-            for ruled, caught in self._tried(cases):
+            for ruled in cases:
+                caught, differs = self._tried(site, ruled)
+                infected += differs
                 if caught:
                     self._catches[ruled] += 1
-                    return Verdict(site.mutant, len(cases), len(cases), caught, ruled.name)
-        return self.blank(index)
+                    return Verdict(site.mutant, len(cases), infected, caught, ruled.name)
+        return Verdict(site.mutant, len(cases), infected)
 
-    def _tried(self, cases: Sequence[Ruled]) -> Iterator[tuple[Ruled, str]]:
-        """How each case catches the present mutant: first by what takes little time, then by relations."""
-        results: dict[Ruled, Golden] = {}
-        for ruled in cases:
-            try:
-                with time_limit(self._limit(ruled)):
-                    results[ruled] = run_golden(ruled.case)
-            except OutOfTime:
-                yield ruled, TIMEOUT
-            else:
-                yield ruled, self._caught(ruled, results[ruled], "refusal", "expect")
-        for ruled in cases:
-            yield ruled, self._caught(ruled, results[ruled], "metamorphic")
+    def _tried(self, site: Site, ruled: Ruled) -> tuple[str, bool]:
+        """Which oracle has a finding on a case, and whether the present mutant makes a difference in it at all."""
+        name = ""
+        try:
+            with time_limit(max(LEAST_LIMIT, PATIENCE * self._seconds[ruled])):
+                if self._same_calls(site, ruled) and self._calls[ruled].alike():
+                    return "", False
+                trial = golden_trial(ruled.case, run_golden(ruled.case))
+                for name, oracle in GOLDEN.items():
+                    if any(True for _ in oracle.check(trial)):
+                        return name, True
+        except OutOfTime:
+            return TIMEOUT, True
+        except Exception:  # an oracle that cannot even look at what the mutant left: nobody would miss that
+            return name, True
+        return "", True
 
-    def _limit(self, ruled: Ruled) -> float:
-        return max(LEAST_LIMIT, PATIENCE * self._seconds[ruled])
-
-    def _caught(self, ruled: Ruled, golden: Golden, *oracles: str) -> str:
-        for name in oracles:
-            try:
-                with time_limit(self._limit(ruled)):
-                    if any(True for _ in GOLDEN[name].check(golden_trial(ruled.case, golden))):
-                        return name
-            except OutOfTime:
-                return TIMEOUT
-            except Exception:  # an oracle that cannot even look at what the mutant left: nobody would miss that
-                return name
-        return ""
-
-
-def _limit_memory() -> None:
-    """A mutant that asks for more gets a MemoryError, which is caught as any other."""
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, hard))
-
-
-class OutOfTime(BaseException):
-    """Not an Exception: what a golden model raises is its own."""
-
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raises OutOfTime after so many processor seconds."""
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        raise OutOfTime
-
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-
-
-@contextmanager
-def traced() -> Iterator[set[Line]]:
-    """The lines of golden models that run."""
-    lines: set[Line] = set()
-    folder = str(REFERENCE)
-
-    def local(frame: FrameType, event: str, _argument: Any) -> Any:
-        if event == "line":
-            lines.add((frame.f_code.co_filename, frame.f_lineno))
-        return local
-
-    def enter(frame: FrameType, _event: str, _argument: Any) -> Any:
-        return local if frame.f_code.co_filename.startswith(folder) else None
-
-    before = sys.gettrace()
-    sys.settrace(enter)
-    try:
-        yield lines
-    finally:
-        sys.settrace(before)
+    def _same_calls(self, site: Site, ruled: Ruled) -> bool:
+        """Whether a mutant leaves alone which calls a case makes: sizes and relations may hang on golden models."""
+        return self._before[ruled].isdisjoint((str(site.mutant.file), line) for line in site.lines)

@@ -21,6 +21,10 @@ COMPARISONS: Mapping[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.In: (ast.NotIn,),
     ast.NotIn: (ast.In,),
 }
+# Counts and lengths are never below 0: against 0 these decide as the original does.
+ALIKE = {(ast.Gt, ast.NotEq), (ast.NotEq, ast.Gt), (ast.Eq, ast.LtE), (ast.LtE, ast.Eq)}
+# Beside the comparison one step of its constant says the same of integers: > 1 and >= 2.
+STEPS: Mapping[type[ast.cmpop], int] = {ast.Gt: -1, ast.GtE: 1, ast.Lt: 1, ast.LtE: -1}
 ARITHMETIC: Mapping[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -73,12 +77,18 @@ def comparisons(node: ast.Compare, at: Place) -> Iterator[Change]:
     for left, old, right in zip(operands, node.ops, node.comparators, strict=False):
         words = [at.source.words(left), at.source.words(right)]
         for kind in COMPARISONS[type(old)]:
+            if (type(old), kind) in ALIKE and _is_zero(right):
+                continue
             new = kind()
             after = at.source.with_sign(node, left, right, old, new)
             hint = differ(
                 SIGNS[type(old)].join((f"{words[0]} ", f" {words[1]}")), f"{words[0]} {SIGNS[kind]} {words[1]}"
             )
             yield Change(node, "comparison", after, hint)
+
+
+def _is_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
 
 
 def binary(node: ast.BinOp, at: Place) -> Iterator[Change]:
@@ -115,8 +125,16 @@ def constants(node: ast.Constant, at: Place) -> Iterator[Change]:
     if isinstance(value, bool):
         yield Change(node, "constant", str(not value), f"a case in which it matters that this is {value}")
     elif isinstance(value, int | float) and not (isinstance(at.parent, ast.BinOp) and _is_base(node, at.parent)):
-        for other in (value + 1, value - 1):
+        steps = [step for step in (1, -1) if step != _compared(node, at.parent)]
+        for other in (value + step for step in steps):
             yield Change(node, "constant", str(other), f"a case in which {other} in the place of {value} matters")
+
+
+def _compared(node: ast.Constant, parent: ast.AST) -> int:
+    """The step that a comparison of it makes, too; 0 if there is none."""
+    if not isinstance(parent, ast.Compare) or len(parent.ops) > 1 or node is not parent.comparators[0]:
+        return 0
+    return STEPS.get(type(parent.ops[0]), 0)
 
 
 def _is_base(node: ast.Constant, parent: ast.BinOp) -> bool:

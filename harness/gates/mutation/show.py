@@ -15,7 +15,6 @@ from opgold.harness.gates.gate_report import show_findings
 from opgold.harness.gates.mutation.diff import unified
 from opgold.harness.gates.mutation.equivalents import path_of
 from opgold.harness.gates.mutation.score import WAYS, Outcome, Row, Survivor, Tally
-from opgold.harness.gates.mutation.verdict import GOLDEN
 from opgold.harness.report import print_whole
 from opgold.kernels.mutants import Mutant
 
@@ -80,8 +79,6 @@ def _seen(survivor: Survivor) -> str:
     if not survivor.reached:
         return "no case runs it"
     cases = f"{survivor.reached} case{'s run' if survivor.reached > 1 else ' runs'} it"
-    if survivor.side == GOLDEN:
-        return cases
     return f"{cases}, and it makes a difference in {survivor.infected or 'none'}"
 
 
