@@ -16,7 +16,6 @@ INDEX = re.compile(
 CONSTANT = re.compile(r"^(?:\w+::)*k[A-Z]\w*$")
 # Extents of arrays, and numbers of threads.
 _FROM_ZERO = re.compile(r"(?:^|\.|->)(?:bsz|rows|columns|width|vocab|capacity|max_len|max_draft|lane|warp|core)$")
-_UNSIGNED = re.compile(r"^(?:unsigned\b.*|uint\d+_t|size_t|uintptr_t|bool)$")
 _SCALAR = re.compile(
     r"^(?:bool|char|short|int|long|float|double|signed|unsigned|auto|u?int\d+_t|u?intptr_t|size_t|Int64|T|Element|Half|BFloat16"
     r"|float16|bfloat16|long long|unsigned \w+|unsigned long long)$"
@@ -119,14 +118,3 @@ class Names:
         if INDEX.search(text) or CONSTANT.search(text) or _FROM_ZERO.search(text):
             return False
         return "[" in text or "[" in self._first.get(text, "") or text in self._fields
-
-    def never_negative(self, node: Node) -> bool:
-        """Whether it is known to be at least 0."""
-        text = self._source.text(node)
-        if (INDEX.search(text) and "-" not in text) or _FROM_ZERO.search(text):
-            return True
-        type_ = self.type_of(node)
-        if type_ is not None and _UNSIGNED.match(type_):
-            return True
-        first = self._first.get(text, "")
-        return bool(INDEX.search(first)) and "-" not in first

@@ -15,7 +15,7 @@ class Operator:
 
 
 OPERATORS = {
-    "comparison": Operator("a < b", "a <= b, a != b", "a case at the border, and one on either side of it"),
+    "comparison": Operator("a < b", "a <= b", "a case at the border, and one on either side of it"),
     "off by one": Operator("i < n; x[i]", "i <= n, i + 1 < n; x[i + 1]", "the last turn of a loop; unlike neighbours"),
     "condition": Operator("a && b", "a; b", "a case in which one side alone decides"),
     "dropped guard": Operator("if (a)", "if (true), if (false)", "a case on either side of a guard"),

@@ -16,7 +16,6 @@ STALE = -7  # what y holds before the call
 # operator, before, after, (a, b), where in y, the original's value, the mutant's
 FAULTS = [
     ("comparison", "a < b", "a <= b", (2, 2), 8, 0, 1),
-    ("comparison", "a < b", "a != b", (3, 2), 8, 0, 1),
     ("dropped guard", "a < b", "false", (1, 2), 8, 1, 0),
     ("off by one", "i < b", "i <= b", (2, 3), 9, 6, 8),
     ("off by one", "i < b", "i + 1 < b", (2, 3), 9, 6, 4),
@@ -42,7 +41,6 @@ FAULTS = [
     ("dropped statement", "y[threadIdx.x] = a;", "", (4, 1), 2, 4, STALE),
     ("arithmetic", "4 + threadIdx.x", "4 - threadIdx.x", (4, 1), 6, 5, STALE),
     ("constant", "8", "9", (1, 2), 8, 1, STALE),
-    ("comparison", "threadIdx.x != 3", "threadIdx.x > 3", (1, 2), 8, 1, 1),
     ("dropped guard", "threadIdx.x != 3", "true", (1, 2), 8, 1, STALE),
 ]
 PLACES = [("thread index", "threadIdx.x", "0"), ("dropped barrier", "__syncthreads();", "")]
