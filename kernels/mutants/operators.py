@@ -15,7 +15,7 @@ class Operator:
 
 
 OPERATORS = {
-    "comparison": Operator("a < b", "a <= b", "a case at the border, and one on either side of it"),
+    "comparison": Operator("a < b", "a <= b", "a case at the border"),
     "off by one": Operator("i < n; x[i]", "i <= n, i + 1 < n; x[i + 1]", "the last turn of a loop; unlike neighbours"),
     "condition": Operator("a && b", "a; b", "a case in which one side alone decides"),
     "dropped guard": Operator("if (a)", "if (true), if (false)", "a case on either side of a guard"),
@@ -38,8 +38,9 @@ OPERATORS = {
 
 def table() -> str:
     """All operators as a Markdown table."""
-    rows = [
-        f"| {name} | `{o.before}` | {f'`{o.after}`' if o.after else 'nothing'} | {o.asks} |"
-        for name, o in OPERATORS.items()
-    ]
+    rows = [f"| {name} | {_code(o.before)} | {_code(o.after)} | {o.asks} |" for name, o in OPERATORS.items()]
     return "\n".join(["| operator | text | becomes | a survivor asks for |", "|---|---|---|---|", *rows])
+
+
+def _code(text: str) -> str:
+    return "`" + text.replace("|", "\\|") + "`" if text else "nothing"

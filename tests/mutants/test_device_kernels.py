@@ -1,5 +1,6 @@
 """The kernels of this repository: all of their device code is read, and every operator finds work."""
 
+import re
 import subprocess
 import sys
 from functools import cache
@@ -9,7 +10,7 @@ import pytest
 
 from opgold.kernels import build
 from opgold.kernels.mutants import mutants_of
-from opgold.kernels.mutants.operators import OPERATORS
+from opgold.kernels.mutants.operators import OPERATORS, table
 from opgold.kernels.mutants.parse import parse
 from opgold.kernels.mutants.writer import flat
 from opgold.kernels.sources import SUFFIXES
@@ -68,3 +69,9 @@ def test_without_its_parser_there_is_a_way_out():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "mutants of device code need tree_sitter: pip install 'opgold[mutants]'\n"
+
+
+def test_the_table_of_operators_has_four_columns():
+    rows = table().splitlines()
+    assert len(rows) == len(OPERATORS) + 2
+    assert all(len(re.split(r"(?<!\\)\|", row)) == 6 for row in rows)
