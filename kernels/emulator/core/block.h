@@ -66,6 +66,10 @@ uint32_t block_at(uint32_t epoch);
 uint32_t block_start_at(uint32_t epoch);
 // `name` is the vendor's name of the call. Returns what the barrier's kind computes.
 int wait_at_barrier(Barrier kind, int predicate, const char* name, const char* file, int line, uintptr_t pc);
+// barrier_reports.cc
+void report_exited();
+void report_other_place(const Thread& first, const Thread& other);
+void report_stuck();
 bool on_call_thread();
 bool on_stacks(uintptr_t address);
 // Whether an address is in the guard page below the stack of the running thread.
