@@ -16,7 +16,7 @@ from opgold.harness.gates.mutation.verdict import (
     TIMEOUT,
     Begun,
     Judged,
-    Task,
+    Side,
     Unmutated,
     Verdict,
 )
@@ -42,10 +42,9 @@ def outcome(*said, complete=False):
     """(op, side, verdicts) of each task."""
     collected = Outcome(complete)
     for op, side, verdicts in said:
-        task = Task(op, side, 0, 0)
-        collected.add(Begun(task, tuple(verdict.mutant for verdict in verdicts), 5))
+        collected.add(Begun(Side(op, side), tuple(verdict.mutant for verdict in verdicts), 5))
         for verdict in verdicts:
-            collected.add(Judged(task, verdict))
+            collected.add(Judged(Side(op, side), verdict))
     return collected
 
 
@@ -91,7 +90,7 @@ def test_exit_codes(mutant, caught, golden, code):
     found = outcome(("one", CUDA, kernels), ("one", GOLDEN, models))
     assert found.code(95, 90, []) == code
     assert found.code(95, 90, ["an entry is stale"]) == 1
-    found.add(Unmutated(Task("one", CUDA, 0, 0), Finding("one", CUDA, "values", "wrong")))
+    found.add(Unmutated(Side("one", CUDA), Finding("one", CUDA, "values", "wrong")))
     assert found.code(0, 0, []) == 1
 
 

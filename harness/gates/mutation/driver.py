@@ -67,4 +67,4 @@ def _next(waiting: Sequence[Task], before: str, elsewhere: Collection[str]) -> T
 def _is_shared(message: Judged) -> bool:
     """Whether another op may have the mutant, too, and need not try it."""
     verdict = message.verdict
-    return verdict.caught not in ("", ELSEWHERE) and verdict.mutant.file.stem != message.task.op
+    return verdict.caught not in ("", ELSEWHERE) and verdict.mutant.file.stem != message.about.op

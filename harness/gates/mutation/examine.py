@@ -63,17 +63,17 @@ def perform(task: Task) -> Iterator[Message]:
     mutants = listed(task)
     todo = within(mutants, task.lines)
     if not todo:
-        yield Begun(task, (), 0)
-        yield Ended(task)
+        yield Begun(task.about, (), 0)
+        yield Ended(task.about)
         return
-    yield Begun(task, tuple(mutants[i] for i in todo), len(suite(task)))
+    yield Begun(task.about, tuple(mutants[i] for i in todo), len(suite(task)))
     first = True
     while todo or first:
         ended = yield from _child(task, mutants, todo, tell=first)
         if not ended:
             break
         first = False
-    yield Ended(task)
+    yield Ended(task.about)
 
 
 def _child(task: Task, mutants: tuple[Mutant, ...], todo: list[int], *, tell: bool) -> Generator[Message, None, bool]:
@@ -88,17 +88,17 @@ def _child(task: Task, mutants: tuple[Mutant, ...], todo: list[int], *, tell: bo
         while True:
             message = ours.recv()
             if isinstance(message, Finding):
-                yield Unmutated(task, message)
+                yield Unmutated(task.about, message)
             elif isinstance(message, Corrupted):
                 if fresh:  # nothing came before it: what was seen of it counts
                     todo.pop(0)
-                    yield Judged(task, message.verdict)
+                    yield Judged(task.about, message.verdict)
                 return True
             elif trying is None:
                 trying = message
             else:
                 todo.pop(0)
-                yield Judged(task, message)
+                yield Judged(task.about, message)
                 fresh, trying = fresh and message.caught == ELSEWHERE, None
     except EOFError:
         child.join()
@@ -112,10 +112,10 @@ def _child(task: Task, mutants: tuple[Mutant, ...], todo: list[int], *, tell: bo
         return False  # it has said why it stopped
     if trying is None:
         message = f"the process that ran the unmutated cases ended with {_ending(child.exitcode)}"
-        yield Unmutated(task, Finding(task.op, task.side, "launch", message))
+        yield Unmutated(task.about, Finding(task.op, task.side, "launch", message))
         return False
     todo.pop(0)
-    yield Judged(task, Verdict(trying.mutant, trying.reached, trying.infected, DIED))
+    yield Judged(task.about, Verdict(trying.mutant, trying.reached, trying.infected, DIED))
     return True
 
 

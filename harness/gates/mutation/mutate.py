@@ -73,4 +73,4 @@ def mutate(tasks: Sequence[Task], jobs: int, outcome: Outcome, equivalents: Equi
             progress.advance(1)
         elif isinstance(message, Ended):
             ended += 1
-        progress.doing(f"{message.task.op} on {message.task.side}, {ended} of {len(tasks)} done")
+        progress.doing(f"{message.about.op} on {message.about.side}, {ended} of {len(tasks)} done")

@@ -16,13 +16,13 @@ from opgold.harness.gates.mutation.verdict import (
     Begun,
     Judged,
     Message,
+    Side,
     Unmutated,
     Verdict,
 )
 from opgold.kernels.mutants import Mutant
 
 WAYS = ("values", "other oracle", TIMEOUT, DIED)
-Side = tuple[str, str]  # op, side
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Outcome:
     caught: dict[Mutant, Verdict] = field(default_factory=dict)
 
     def add(self, message: Message) -> None:
-        side = (message.task.op, message.task.side)
+        side = message.about
         if isinstance(message, Begun):
             self.mutants[side], self.cases[side] = message.mutants, message.cases
             self.verdicts[side] = {}
@@ -99,10 +99,10 @@ class Outcome:
     def rows(self) -> list[Row]:
         """The worst first."""
         rows = []
-        for (op, side), verdicts in self.verdicts.items():
-            counted = [v.mutant for v in verdicts.values() if v.mutant.file.stem == op or v.reached]
+        for about, verdicts in self.verdicts.items():
+            counted = [v.mutant for v in verdicts.values() if v.mutant.file.stem == about.op or v.reached]
             if counted:
-                rows.append(Row(op, side, self.cases[op, side], self.tally(counted)))
+                rows.append(Row(about.op, about.side, self.cases[about], self.tally(counted)))
         return sorted(rows, key=lambda row: (row.tally.percent, -row.tally.survivors, row.op, row.side))
 
     def tally(self, mutants: Sequence[Mutant]) -> Tally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding
@@ -14,6 +15,13 @@ GOLDEN = "golden"  # the side of golden models; the others are named as their ba
 TIMEOUT, DIED, ELSEWHERE = "time-out", "died", "elsewhere"  # how a mutant may be caught, besides by an oracle
 
 Lines = Mapping[Path, frozenset[int]]
+
+
+class Side(NamedTuple):
+    """An op on one side: what messages are about."""
+
+    op: str
+    side: str
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,10 @@ class Task:
     known: frozenset[Mutant] = frozenset()
     alone: Case | None = None
 
+    @property
+    def about(self) -> Side:
+        return Side(self.op, self.side)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -49,7 +61,7 @@ class Verdict:
 class Begun:
     """A task's mutants, those apart that are known."""
 
-    task: Task
+    about: Side
     mutants: tuple[Mutant, ...]
     cases: int
 
@@ -58,7 +70,7 @@ class Begun:
 class Judged:
     """One mutant of a task is over."""
 
-    task: Task
+    about: Side
     verdict: Verdict
 
 
@@ -66,7 +78,7 @@ class Judged:
 class Unmutated:
     """The unmutated kernel or model has a finding: what the cases say of mutants is worth nothing."""
 
-    task: Task
+    about: Side
     finding: Finding
 
 
@@ -74,7 +86,7 @@ class Unmutated:
 class Ended:
     """A task is over."""
 
-    task: Task
+    about: Side
 
 
 Message = Begun | Judged | Unmutated | Ended

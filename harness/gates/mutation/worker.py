@@ -26,5 +26,5 @@ def work(connection: Connection) -> None:
             return
         except Exception as error:
             said = f"its mutants cannot be judged: {type(error).__name__}: {error}\n{traceback.format_exc()}"
-            connection.send(Unmutated(task, Finding(task.op, task.side, "launch", said)))
-            connection.send(Ended(task))
+            connection.send(Unmutated(task.about, Finding(task.op, task.side, "launch", said)))
+            connection.send(Ended(task.about))
