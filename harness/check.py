@@ -16,7 +16,7 @@ from typing import Any
 from opgold.harness import casefile, sequences
 from opgold.harness.acceptance import Acceptance
 from opgold.harness.annotations import Annotations
-from opgold.harness.backends.base import Backend
+from opgold.harness.backends.base import NO_CALL, Backend
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding, Known
 from opgold.harness.ledger import EMPTY, Ledger
@@ -81,6 +81,12 @@ def save(case: Case, findings: Sequence[Finding], folder: Path = SAVED) -> list[
     return [replace(finding, saved=path, case="generated") for finding in findings]
 
 
+def unprepared(what: str, backend: Backend, error: Exception) -> Finding:
+    """That something cannot be called, in the words of `Backend.prepare`."""
+    text = f"a kernel does not compile\n{error}" if isinstance(error, BuildError) else str(error)
+    return Finding(what, backend.name, "build", text)
+
+
 def check_op(
     op: str,
     backend: Backend,
@@ -93,8 +99,8 @@ def check_op(
     result = OpResult(op)
     try:
         backend.prepare(op)
-    except BuildError as error:
-        result.findings.append(Finding(op, backend.name, "build", f"the kernel does not compile\n{error}"))
+    except NO_CALL as error:
+        result.findings.append(unprepared(op, backend, error))
         return result
     annotations = Annotations(op, backend.name)
     for path in casefile.regressions(op):
@@ -198,8 +204,8 @@ def _prepared(backend: Backend, result: OpResult) -> bool:
     try:
         for op in filter(backend.has, sequences.ops(result.op)):
             backend.prepare(op)
-    except BuildError as error:
-        result.findings.append(Finding(result.op, backend.name, "build", f"a kernel does not compile\n{error}"))
+    except NO_CALL as error:
+        result.findings.append(unprepared(result.op, backend, error))
         return False
     return True
 
@@ -231,8 +237,8 @@ def check_cases(paths: Iterable[Path], backend: Backend) -> list[OpResult]:
         result = results.setdefault(case.op, OpResult(case.op))
         try:
             backend.prepare(case.op)
-        except BuildError as error:
-            result.findings.append(Finding(case.op, backend.name, "build", f"the kernel does not compile\n{error}"))
+        except NO_CALL as error:
+            result.findings.append(unprepared(case.op, backend, error))
             continue
         ran, findings = run_case(case, backend)
         result.kept += [case.name] * ran
@@ -246,7 +252,7 @@ def prepare(ops: Sequence[str], backend: Backend) -> None:
     def build(op: str) -> None:
         try:
             backend.prepare(op)
-        except BuildError:
+        except NO_CALL:
             return
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:

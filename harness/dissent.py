@@ -9,12 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from opgold.harness import casefile, sequences
-from opgold.harness.backends.base import Backend, Variant
+from opgold.harness.backends.base import NO_CALL, Backend, Variant
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding
 from opgold.harness.oracles._findings import show
 from opgold.harness.runner import run_backend, run_golden, variants
-from opgold.kernels.build import BuildError
 
 ORACLES = ("values", "footprint")
 
@@ -53,8 +52,8 @@ def _sides(finding: Finding, backends: Sequence[Backend]) -> str | None:
         if backend.has(case.op):
             try:
                 values[backend.name] = _on(backend, case, finding)
-            except BuildError:
-                values[backend.name] = "nothing: it does not compile"
+            except NO_CALL:
+                values[backend.name] = "nothing: it cannot be called"
     return verdict(values)
 
 

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from opgold import __version__
 from opgold.harness import backends
+from opgold.harness.paddle import tensors
 from opgold.kernels import build, xpu_language
 from opgold.kernels.compilers import TARGETS
 
@@ -23,11 +24,20 @@ def table() -> Table:
     missing = xpu_language.unavailable()
     shown.add_row("language of xpu-emu", "[yellow]not checked[/]" if missing else "[green]ok[/]", missing)
     shown.add_row("devices", *_devices())
+    shown.add_row("Paddle", *_paddle())
     for name in backends.NAMES:
         reason = backends.get(name).unavailable()
         shown.add_row(f"backend {name}", "[yellow]unavailable[/]" if reason else "[green]ok[/]", reason)
     shown.add_row("built kernels", "", str(build.cache_directory()))
     return shown
+
+
+def _paddle() -> tuple[str, str]:
+    if missing := tensors.unavailable():
+        return "[yellow]missing[/]", missing
+    import paddle
+
+    return "[green]ok[/]", f"{paddle.__version__}, on {paddle.get_device()}"
 
 
 def _compiler(target: str) -> tuple[str, str]:

@@ -72,7 +72,7 @@ class Entry:
         """The field whose value names nothing that there is, in words; empty if all is there."""
         if self.op not in (*schema.ops(), *sequences.NAMES):
             return f"op: {self.op!r}: there is no such op"
-        if self.backend not in (*backends.NAMES, GOLDEN):
+        if self.backend != GOLDEN and not backends.named(self.backend):
             return f"backend: {self.backend!r}: there are {', '.join((*backends.NAMES, GOLDEN))}"
         if self.backend != GOLDEN and not any(map(backends.get(self.backend).has, sequences.ops(self.op))):
             return f"backend: {self.backend!r}: it does not have {self.op}"

@@ -14,7 +14,9 @@ BackendName = Annotated[str, typer.Option("--backend", help="Where the kernels r
 BackendNames = Annotated[
     list[str] | None,
     typer.Option(
-        "--backend", help=f"Where the kernels run; may be repeated. {' and '.join(backends.DEFAULT)} if not given."
+        "--backend",
+        help="Where the kernels run, or module:NAME for a module of Paddle ops; may be repeated. "
+        f"{' and '.join(backends.DEFAULT)} if not given.",
     ),
 ]
 Examples = Annotated[int, typer.Option(min=0, help="Generated cases of each op.")]

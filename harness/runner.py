@@ -130,6 +130,11 @@ class Trial:
     def signature(self) -> Signature:
         return self.case.signature
 
+    @cached_property
+    def specified(self) -> Arrays:
+        """Which elements of written arguments the backend is held to."""
+        return self.backend.specified(self.case, self.golden)
+
     @property
     def hostile(self) -> bool:
         return self.case.refused is not None
@@ -154,7 +159,7 @@ class Trial:
 
     def _differences(self, first: Run, other: Run) -> list[tuple[str, np.ndarray]]:
         differences = []
-        for name, defined in self.golden.defined.items():
+        for name, defined in self.specified.items():
             where = defined & ~same_bits(first.arrays[name], other.arrays[name])
             # an element that no run wrote is a missing write, whatever poison it shows
             where &= ~(self.is_unwritten(first, name) & self.is_unwritten(other, name))
@@ -170,6 +175,8 @@ class Trial:
         return is_poison(array, name, run.variant.poison)
 
     def _cause(self, run: Run, name: str) -> str:
+        if self.backend.allocates:
+            return "order"  # neither poison nor alignment reaches what a call makes itself
         first, variant = self.runs[0].variant, run.variant
         candidates = {
             "poison": replace(first, poison=variant.poison),
@@ -226,12 +233,14 @@ def try_case(case: Case, backend: Backend) -> Trial:
     computed before, or goes on with what it was given first, is then wrong in the case, however often it is repeated.
     """
     golden = run_golden(case)
-    if not callable_with(case, golden):
+    taken = backend.takes(case)
+    theirs = golden if taken is case or taken is None else run_golden(taken)
+    if taken is None or not callable_with(taken, theirs):
         return Trial(case, golden, backend, [])
     earlier = None
-    if case.path is not None and case.refused is None:
-        earlier = try_other_data(case, backend, variants(case, backend)[0])
-    return Trial(case, golden, backend, run_variants(case, backend), earlier)
+    if taken.path is not None and taken.refused is None and backend.hostile:
+        earlier = try_other_data(taken, backend, variants(taken, backend)[0])
+    return Trial(taken, theirs, backend, run_variants(taken, backend), earlier)
 
 
 def callable_with(case: Case, golden: Golden) -> bool:

@@ -65,9 +65,9 @@ def check_files(paths: Sequence[Path], backends: Sequence[Backend], ledger: Ledg
     names = {path: getattr(check.read(path), "op", None) for path in paths}
     runs = []
     for backend in backends:
-        lacking = [path for path, op in names.items() if op is not None and not backend.has(op)]
+        lacking = [path for path, op in names.items() if not (backend.sequences if op is None else backend.has(op))]
         present = [path for path in paths if path not in lacking]
-        missing = list(dict.fromkeys(str(names[path]) for path in lacking))
+        missing = list(dict.fromkeys(names[path] or "sequences" for path in lacking))
         runs.append(Checked(backend.name, check.check_cases(present, backend), missing))
     return together(runs, backends, ledger)
 
@@ -84,7 +84,14 @@ def check_named(
     """Ops and kinds of sequences on each backend, several of them at a time where it is emulated."""
     progress = progress or Progress()
     parts = {name: sequences.ops(name) for name in names}
-    has = {backend.name: [name for name in names if any(map(backend.has, parts[name]))] for backend in backends}
+    has = {
+        backend.name: [
+            name
+            for name in names
+            if any(map(backend.has, parts[name])) and (backend.sequences or name not in sequences.NAMES)
+        ]
+        for backend in backends
+    }
     progress.begin(sum(examples + len(sequences.kept(name)) for present in has.values() for name in present))
     runs = []
     for backend in backends:

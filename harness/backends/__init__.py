@@ -8,9 +8,10 @@ from opgold.harness.backends.base import Backend, UnknownBackend
 from opgold.harness.backends.isolated import Isolated
 from opgold.harness.backends.native import Native
 
-__all__ = ["DEFAULT", "NAMES", "Backend", "Isolated", "Native", "UnknownBackend", "get"]
+__all__ = ["DEFAULT", "NAMES", "Backend", "Isolated", "Native", "UnknownBackend", "get", "named"]
 
 NAMES = ("cuda-emu", "xpu-emu", "cuda", "xpu")
+MODULE = "module:"  # and a module's name
 DEFAULT = ("cuda-emu", "xpu-emu")  # what needs no device
 
 
@@ -21,4 +22,13 @@ def get(name: str) -> Backend:
         return Native(name, "checked")
     if name in ("cuda", "xpu"):
         return Isolated(name)
-    raise UnknownBackend(f"no backend {name!r}; there are {', '.join(NAMES)}")
+    if name.startswith(MODULE):
+        from opgold.harness.backends.module import Module
+
+        return Module(name)
+    raise UnknownBackend(f"no backend {name!r}; there are {', '.join(NAMES)} and {MODULE}NAME")
+
+
+def named(name: str) -> bool:
+    """Whether there is a backend of that name."""
+    return name in NAMES or name.startswith(MODULE)

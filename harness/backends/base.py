@@ -5,15 +5,28 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from opgold.kernels.compilers import BuildError
 from opgold.kernels.report import Report
-from opgold.reference.schema import Signature, Value
+from opgold.reference.schema import VENDORS, Signature, Value
+
+if TYPE_CHECKING:
+    from opgold.harness.case import Case
+    from opgold.harness.runner import Golden
 
 
 class UnknownBackend(ValueError):
     """A name that no backend has."""
+
+
+class Unprepared(RuntimeError):
+    """Why an op that a backend has cannot be called there."""
+
+
+NO_CALL = (BuildError, Unprepared)  # what `prepare` raises
 
 
 @dataclass(frozen=True)
@@ -39,11 +52,17 @@ class Variant:
 
 class Backend(ABC):
     """Runs calls of ops. `name` is what `--backend` takes; `emulated` tells whether every access is watched, `grids`
-    whether launchers are to be tried on several grids."""
+    whether launchers are to be tried on several grids, `allocates` whether calls make their own outputs, so that
+    nothing can be said of elements that no model specifies, `hostile` whether it is safe to call with inputs that break
+    the contract, `sequences` whether whole rounds can be played. `vendors` are those whose ops it may have."""
 
     name: str
     emulated: bool = False
     grids: bool = False
+    allocates: bool = False
+    hostile: bool = True
+    sequences: bool = True
+    vendors: tuple[str, ...] = VENDORS
 
     @abstractmethod
     def unavailable(self) -> str:
@@ -55,7 +74,15 @@ class Backend(ABC):
 
     @abstractmethod
     def prepare(self, op: str) -> None:
-        """Build what calls of `op` need. Raises BuildError with the compiler's words."""
+        """Build what calls of `op` need. Raises BuildError with the compiler's words, or Unprepared."""
+
+    def takes(self, case: Case) -> Case | None:
+        """The case as it can be called here, or None. Where it is another one, the model must take that, too."""
+        return case if self.hostile or case.refused is None else None
+
+    def specified(self, case: Case, golden: Golden) -> dict[str, np.ndarray]:
+        """Which elements of the golden model's result calls here are held to: those that the model specifies."""
+        return golden.defined
 
     @abstractmethod
     def call(self, signature: Signature, values: Mapping[str, Value], variant: Variant) -> Report:

@@ -12,6 +12,7 @@ from opgold.harness.backends.base import Backend, Variant, attributes_of, tensor
 from opgold.harness.backends.process import DeviceProcess, ProcessLost
 from opgold.kernels import build, runtime
 from opgold.kernels.report import Fault, Place, Report
+from opgold.kernels.sources import vendor_of
 from opgold.reference.schema import Signature, Value
 
 GRACE = 10.0  # seconds past the time limit: copies, and the device library's own report of a hang
@@ -35,6 +36,7 @@ class Isolated(Backend):
         self.name = self.target = target
         self.flavour = flavour
         self.emulated = target.endswith("-emu")
+        self.vendors = (vendor_of(target),)
         self.time_limit = time_limit
         self.grace = grace
         self._open_device = open_device

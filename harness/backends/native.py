@@ -8,6 +8,7 @@ from pathlib import Path
 from opgold.harness.backends.base import Backend, Variant, attributes_of, tensors_of
 from opgold.kernels import build, runtime
 from opgold.kernels.report import Report
+from opgold.kernels.sources import vendor_of
 from opgold.reference.schema import Signature, Value
 
 
@@ -23,6 +24,7 @@ class Native(Backend):
         self._libraries: dict[str, Path] = {}
         self.emulated = target.endswith("-emu")
         self.grids = target == "xpu-emu"
+        self.vendors = (vendor_of(target),)
 
     def unavailable(self) -> str:
         try:

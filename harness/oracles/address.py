@@ -1,16 +1,18 @@
-"""Do in-place arguments keep their address?"""
+"""Do in-place arguments keep their address and their shape?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from opgold.harness.finding import Finding
+from opgold.harness.oracles._findings import of_kinds
 from opgold.harness.runner import Trial
 
 CATCHES = "rebinding that breaks captured graphs"
 
 
 def check(trial: Trial) -> Iterator[Finding]:
+    yield from of_kinds(trial, "address", "reshaped")
     for run in trial.runs:
         for argument in trial.signature.written:
             given = run.report.given.get(argument.name)

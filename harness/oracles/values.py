@@ -20,7 +20,7 @@ def check(trial: Trial) -> Iterator[Finding]:
     for name, golden in trial.golden.arrays.items():
         got = run.arrays[name]
         ulps = trial.signature.ulps.get(name, 0)
-        wrong = trial.golden.defined[name] & ~trial.is_unwritten(run, name) & ~agree(golden, got, ulps)
+        wrong = trial.specified[name] & ~trial.is_unwritten(run, name) & ~agree(golden, got, ulps)
         if wrong.any():
             yield at_elements(trial, "values", "wrong value", name, wrong, expected=golden, got=got, run=run)
 
