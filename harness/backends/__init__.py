@@ -10,7 +10,7 @@ from opgold.harness.backends.native import Native
 
 __all__ = ["DEFAULT", "NAMES", "Backend", "Isolated", "Native", "UnknownBackend", "get", "named"]
 
-NAMES = ("cuda-emu", "xpu-emu", "cuda", "xpu")
+NAMES = ("cuda-emu", "xpu-emu", "cuda", "xpu", "paddle")
 MODULE = "module:"  # and a module's name
 DEFAULT = ("cuda-emu", "xpu-emu")  # what needs no device
 
@@ -22,6 +22,10 @@ def get(name: str) -> Backend:
         return Native(name, "checked")
     if name in ("cuda", "xpu"):
         return Isolated(name)
+    if name == "paddle":
+        from opgold.harness.backends.paddle import Paddle
+
+        return Paddle()
     if name.startswith(MODULE):
         from opgold.harness.backends.module import Module
 

@@ -64,7 +64,7 @@ class Module(Backend):
         """The case as a call of the module can put it: without what it does not take, outputs of their natural size."""
         form, (_, binding) = form_of(case.op), self._bound(case.op)
         differences = self._contract.of(case.op)
-        if case.refused is not None or any(difference.left_out for difference in differences):
+        if (case.refused is not None and not self.hostile) or any(difference.left_out for difference in differences):
             return None
         constants = {name: value for difference in differences for name, value in difference.values.items()}
         fixed, given = self._fixed(form, binding, constants), form.signature.complete(case.inputs)

@@ -84,7 +84,7 @@ def emulated(names: list[str] | None) -> list[Backend]:
 
     targets = [cli.usable(name) for name in dict.fromkeys(names or backends.DEFAULT)]
     for target in targets:
-        if not target.emulated:
+        if target.name not in backends.DEFAULT:
             raise cli.Unusable(f"backend {target.name} does not count lines; {' and '.join(backends.DEFAULT)} do")
     return targets
 

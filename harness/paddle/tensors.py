@@ -8,11 +8,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from opgold.harness import devices
+
 MISSING = "Paddle is not installed (pip install 'opgold[paddle]')"
 
 
 def unavailable() -> str:
     """Why there are no Paddle tensors here; empty if there are."""
+    devices.narrow_worker()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of tools that only Paddle's own builds use
