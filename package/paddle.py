@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opgold.harness.paddle import operators
+from opgold.harness.paddle import functions, operators
 from opgold.harness.paddle.operators import KernelFault
 from opgold.kernels.report import Report
 
@@ -18,8 +18,8 @@ __all__ = ["KernelFault", "last_report", "load"]
 
 def load(*names: str) -> None:
     """Register the operators with Paddle, and compile the kernels of these ops, or of all. Raises BuildError."""
-    for name in names or operators.names():
-        operators.registered().bind(operators.names()[name])
+    for name in names or functions.names():
+        operators.registered().bind(functions.names()[name])
 
 
 def last_report() -> Report | None:
@@ -28,10 +28,10 @@ def last_report() -> Report | None:
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    if name not in operators.names():
+    if name not in functions.names():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return operators.function(operators.names()[name])
+    return functions.function(functions.names()[name])
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *operators.names()})
+    return sorted({*__all__, *functions.names()})

@@ -82,6 +82,8 @@ class Module(Backend):
                 inputs[name] = changed[name] = np.zeros(shape, array.dtype)
         if not case.sizes and not changed:
             return case
+        if case.refused is not None:
+            return None  # of another case there is no telling whether the model must refuse it
         return replace(case, inputs=inputs, sizes={}, expect={}, relations=False)
 
     def _fixed(self, form: CallForm, binding: Binding, values: Mapping[str, Any]) -> dict[str, Value]:

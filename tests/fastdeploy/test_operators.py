@@ -9,7 +9,7 @@ from paddle import _C_ops
 
 import opgold.paddle
 from opgold.harness import backends, casefile, check
-from opgold.harness.paddle import operators, registration
+from opgold.harness.paddle import functions, operators, registration
 from opgold.harness.paddle.form import COLUMNS, form_of
 from opgold.harness.paddle.tensors import dtype_name, to_tensor
 from opgold.harness.search import search
@@ -56,7 +56,9 @@ def inferred(op, inputs, unknown=False):
     """(shape, dtype) of each new tensor, as Paddle infers it from inputs that hold nothing."""
     operator = OPERATORS[op]
     values = form_of(op).signature.complete(inputs)
-    sizes = operators._sizes(operator, {n: to_tensor(v) if isinstance(v, np.ndarray) else v for n, v in values.items()})
+    sizes = functions.sizes_of(
+        operator, {n: to_tensor(v) if isinstance(v, np.ndarray) else v for n, v in values.items()}
+    )
     attributes = [values[name] for name in operator.attributes] + [sizes[name] for name in operator.sizes]
     paddle.enable_static()
     try:
@@ -130,7 +132,7 @@ def test_registered_operators_return_what_they_write_in_place(backend, op):
     operator = OPERATORS[op]
     values = case.signature.complete(case.inputs)
     given = {name: to_tensor(values[name]) for name in operator.inputs if values[name] is not None}
-    sizes = operators._sizes(operator, {**values, **given})
+    sizes = functions.sizes_of(operator, {**values, **given})
     backend.prepare(op)
     attributes = [values[name] for name in operator.attributes] + [sizes[name] for name in operator.sizes]
     addresses = {name: value.data_ptr() for name, value in given.items()}
