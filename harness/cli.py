@@ -97,7 +97,16 @@ def checked(ops: list[str] | None) -> list[str]:
 
 def lacked(chosen: Sequence[str], targets: Sequence[Backend], *, asked: bool) -> list[str]:
     """The ops and kinds of sequences that none of the backends has. Raises Unusable if the user asked for them."""
-    nowhere = [name for name in chosen if not any(target.has(op) for target in targets for op in sequences.ops(name))]
+    nowhere = [
+        name
+        for name in chosen
+        if not any(
+            target.has(op)
+            for target in targets
+            if target.sequences or name not in sequences.NAMES
+            for op in sequences.ops(name)
+        )
+    ]
     if asked and nowhere:
         raise Unusable(f"backend {' and '.join(t.name for t in targets)} does not have {', '.join(nowhere)}")
     return nowhere

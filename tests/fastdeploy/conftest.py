@@ -7,8 +7,6 @@ import types
 
 import pytest
 
-pytest.importorskip("paddle", reason="Paddle is not installed")
-
 from opgold.harness.backends.module import Module
 from opgold.harness.paddle.form import form_of
 from opgold.harness.paddle.tensors import to_array, to_tensor
