@@ -21,6 +21,7 @@ from opgold.harness.case import Case, Expected
 from opgold.harness.finding import Finding
 from opgold.harness.locate import strategy
 from opgold.harness.oracles import GOLDEN
+from opgold.harness.paddle.form import form_of
 from opgold.harness.runner import Golden, Trial, run_golden
 from opgold.harness.search import generating
 from opgold.kernels import build
@@ -81,8 +82,8 @@ def page(console: Console, signature: schema.Signature) -> None:
         default = "" if attribute.required else f" = {attribute.default}"
         shown.add_row(attribute.name, "attribute", attribute.kind.__name__ + default, "")
     console.print(shown)
-    console.print()
     op = signature.op
+    console.print(f"\n[bold]call in FastDeploy[/]\n  {form_of(op)}\n", highlight=False, soft_wrap=True)
     kernels = [source for vendor in signature.vendors if (source := build.source_of(op, vendor)).exists()]
     files = [Path(inspect.getfile(signature.model)), *kernels, Path(inspect.getfile(strategy(op)))]
     console.print("[bold]files[/]")

@@ -19,6 +19,7 @@ from opgold.reference import schema
 from opgold.reference.schema import Scalar, Signature
 
 FOLDER = KERNELS / "paddle"
+SIGNATURE = "the signature"  # where the order is from, if nothing else is said
 KEYS = ("source", "name", "order", "host", "tensors", "allocated", "beyond")
 
 # What FastDeploy's batch holds as [slots, 1]. Ops look at the first dimension alone.
@@ -63,6 +64,11 @@ class CallForm:
     allocated: Mapping[str, tuple[str, ...]]
     beyond: Mapping[str, Beyond]
     source: str
+
+    def __str__(self) -> str:
+        made = f" -> {', '.join(self.returns)}" if self.returns else ""
+        order = "" if self.source == SIGNATURE else f"  ({self.source})"
+        return f"{self.name}({', '.join(self.order)}){made}{order}"
 
     @property
     def op(self) -> str:
@@ -138,7 +144,7 @@ def parse(signature: Signature, document: Any, path: Path) -> CallForm:
         tensors,
         allocated,
         beyond,
-        document.get("source", "the signature"),
+        document.get("source", SIGNATURE),
     )
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import paddle
@@ -9,7 +10,8 @@ import pytest
 
 from opgold.harness import backends, casefile, check, session
 from opgold.harness.backends.base import UnknownBackend
-from opgold.harness.paddle.form import form_of
+from opgold.harness.paddle import contract as contracts
+from opgold.harness.paddle.form import FOLDER, FormError, form_of, parse
 from opgold.harness.search import search
 from opgold.reference import schema
 
@@ -251,6 +253,32 @@ def test_a_contract_that_cannot_be_used_says_why(module, tmp_path, entry, said):
     with pytest.raises(ContractFileError, match="difference 1") as error:
         module(contract=contract(tmp_path, entry))
     assert said in str(error.value)
+
+
+def test_the_contracts_that_ship_can_be_used():
+    for platform, op in (("gpu", "verify_draft_tokens"), ("xpu", "build_sampling_params")):
+        assert contracts.of(f"fastdeploy.model_executor.ops.{platform}").of(op)
+    assert contracts.of("another_module").differences == ()
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({"turn": 1}, "turn: 1, expected one of the keys"),
+        ({"order": ["seq_lens_encoder"]}, "order: ['seq_lens_encoder'], expected each of seq_lens_this_time"),
+        ({"allocated": {"seq_lens_encoder": ["bsz"]}}, "allocated: 'seq_lens_encoder', expected an InOut argument"),
+        ({"beyond": {"speed": None}}, "beyond: 'speed', expected an argument or attribute"),
+        ({"host": ["speed"]}, "host: 'speed'"),
+    ],
+)
+def test_a_description_that_does_not_fit_its_op_says_why(document, said):
+    with pytest.raises(FormError) as error:
+        parse(schema.load(OP), document, Path("x.yaml"))
+    assert said in str(error.value)
+
+
+def test_every_description_is_of_an_op():
+    assert {path.stem for path in FOLDER.glob("*")} <= set(schema.ops())
 
 
 def test_modules_that_cannot_be_used_are_said():

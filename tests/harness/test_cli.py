@@ -96,6 +96,7 @@ def test_list_show_doctor(opgold):
     assert all(op in listed for op in schema.ops())
     shown = opgold("show", "get_padding_offset").stdout
     assert "[bsz, max_len]" in shown
+    assert "get_padding_offset(input_ids, seq_len, draft_tokens," in shown
     assert CASE.stem in shown
     assert Path("get_padding_offset.cu").name in shown
     examined = opgold("doctor").stdout
