@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
@@ -61,9 +62,11 @@ class Build:
         runs = []
         self.backend.time_limit = runtime.TIME_LIMIT
         for call in calls:
+            start = time.process_time()
             run = call.run(self.backend)
+            self._seconds[call] = time.process_time() - start
+            self._states[call] = call.state(run)
             runs.append(run)
-            self._states[call], self._seconds[call] = call.state(run), run.report.seconds
             yield call
         if not calls:
             return
@@ -79,12 +82,13 @@ class Build:
                 pass
         return self._states[call]
 
-    def try_mutant(self, number: int, call: Call) -> str:
-        """How the call catches a mutant; empty if it does not. Raises Spoilt with that, if the unmutated kernel gives
-        something else afterwards."""
+    def try_mutant(self, number: int, call: Call) -> str | None:
+        """How the call catches a mutant; empty if it does not, None if no call of its case does.
+
+        Raises Spoilt with how, if the unmutated kernel gives something else afterwards."""
         expected = self._state(call)
         if expected is None:
-            return ""
+            return None
         self.backend.time_limit = max(LEAST_LIMIT, PATIENCE * self._seconds[call])
         self.switch.select(number)
         try:
@@ -102,8 +106,9 @@ class Build:
             return not run.report.faults
         return call.state(run) == expected
 
-    def _judged(self, call: Call, run: Run) -> str:
-        """The first oracle that has a finding on the mutant's run or, if there is none, on all runs of its case."""
+    def _judged(self, call: Call, run: Run) -> str | None:
+        """The first oracle that has a finding on the mutant's run, else on all runs of its case; None if there is none,
+        as it differs where nobody looks."""
         case, golden = call.ruled.case, call.ruled.golden
         runs: Sequence[Run] = [run]
         finding = next(judge_runs(Trial(case, golden, self.backend, runs)), None)
@@ -111,5 +116,5 @@ class Build:
             runs = run_variants(case, self.backend)
             finding = next(judge_runs(Trial(case, golden, self.backend, runs)), None)
         if finding is None:
-            return ""
+            return "" if call.ruled.hostile else None
         return TIMEOUT if any(fault.kind == "hang" for run in runs for fault in run.report.faults) else finding.oracle

@@ -59,11 +59,16 @@ class Kernels:
         blank = self.blank(index)
         calls = [self._calls[i] for i in self._infecting[index]]
         for build in self._builds:
+            cleared: set[Ruled] = set()
             for call in sorted(calls, key=lambda call: (-self._catches[call], call.ruled.size)):
+                if call.ruled in cleared:
+                    continue
                 try:
                     caught, spoilt = build.try_mutant(index + 1, call), False
                 except Spoilt as found:
                     caught, spoilt = str(found), True
+                if caught is None:
+                    cleared.add(call.ruled)
                 if caught:
                     self._catches[call] += 1
                     verdict = Verdict(blank.mutant, blank.reached, blank.infected, caught, call.ruled.name)
