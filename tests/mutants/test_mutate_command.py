@@ -1,6 +1,7 @@
 """`opgold mutate` in a copy of this repository: weak and strong suites, changes, equivalents, exit codes."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -59,9 +60,9 @@ def test_a_weak_suite_leaves_survivors_with_their_diffs_and_a_case_that_catches_
     telling.write_text(case)
     told = checkout.opgold("case", "check", "--mutants", telling)
     assert told.returncode == 0, told.stdout + told.stderr
-    caught, survived = (
-        int(word) for word in told.stdout.split("; ")[-1].replace(" of the ", " ").split() if word.isdigit()
-    )
+    count = re.search(r"; (\d+) of the (\d+) that survived the last `opgold mutate`\n", told.stdout)
+    assert count, told.stdout
+    caught, survived = map(int, count.groups())
     assert 0 < caught <= survived == len(document["survivors"]), told.stdout
     assert told.stdout.count("@@ -") == caught
 

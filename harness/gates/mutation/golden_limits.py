@@ -7,6 +7,8 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -46,15 +48,14 @@ def time_limit(seconds: float) -> Iterator[None]:
 def traced() -> Iterator[set[Line]]:
     """The lines of golden models that run."""
     lines: set[Line] = set()
-    folder = str(REFERENCE)
 
     def local(frame: FrameType, event: str, _argument: Any) -> Any:
         if event == "line":
-            lines.add((frame.f_code.co_filename, frame.f_lineno))
+            lines.add((_model(frame.f_code.co_filename), frame.f_lineno))
         return local
 
     def enter(frame: FrameType, _event: str, _argument: Any) -> Any:
-        return local if frame.f_code.co_filename.startswith(folder) else None
+        return local if _model(frame.f_code.co_filename) else None
 
     before = sys.gettrace()
     sys.settrace(enter)
@@ -62,3 +63,10 @@ def traced() -> Iterator[set[Line]]:
         yield lines
     finally:
         sys.settrace(before)
+
+
+@cache
+def _model(file: str) -> str:
+    """The path of a golden model's file, links resolved; empty for any other."""
+    path = Path(file).resolve()
+    return str(path) if path.is_relative_to(REFERENCE) else ""
