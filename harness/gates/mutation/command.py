@@ -43,7 +43,7 @@ def mutate(
     """Do the cases catch faulty variants of kernels and golden models? Exit 9 below the score, 1 with findings."""
     from opgold.harness import cli
     from opgold.harness.gates import commands
-    from opgold.harness.gates.mutation import equivalents, mutate as engine, score, show
+    from opgold.harness.gates.mutation import equivalents, kernels, mutate as engine, score, show
 
     commands.writable(json=json_file)
     names = list(dict.fromkeys(backend or SIDES))
@@ -54,6 +54,8 @@ def mutate(
     entries = equivalents.read(known or equivalents.PATH)
     lines = engine.changed_lines(changed) if changed else None
     tasks = engine.tasks_of(chosen, targets, GOLDEN in names, examples, seed, lines)
+    for task in [task for task in tasks if task.side != GOLDEN][:1]:
+        kernels.listed(task.op, task.side)  # raises here what each process would say
     outcome = score.Outcome(complete=not ops and not changed)
     interrupted = False
     with commands.deaths(), cli.progress() as progress:
