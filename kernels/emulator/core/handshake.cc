@@ -1,69 +1,15 @@
-// Clocks of threads, and of the places through which they talk. Blocks run one after another, so that few are in a clock.
+// What threads know, and the places through which they tell it.
 #include "emulator/core/handshake.h"
 
-#include <algorithm>
-#include <memory>
 #include <unordered_map>
+
+#include "emulator/core/clock.h"
 
 namespace opgold::emulator::handshake {
 
 bool used = false;
 
 namespace {
-
-// What is over of one block: everything before an epoch, and of each thread everything up to its time.
-struct Known {
-  uint32_t epoch = 0;
-  std::vector<uint16_t> times;
-
-  bool has(const Known& other) const {
-    if (epoch < other.epoch || times.size() < other.times.size()) return false;
-    return std::equal(other.times.begin(), other.times.end(), times.begin(), [](uint16_t a, uint16_t b) { return a <= b; });
-  }
-  void join(const Known& other) {
-    epoch = std::max(epoch, other.epoch);
-    if (times.size() < other.times.size()) times.resize(other.times.size());
-    for (size_t i = 0; i < other.times.size(); ++i) times[i] = std::max(times[i], other.times[i]);
-  }
-};
-
-// By the first epoch of each block, in order. What two clocks know alike they share.
-class Clock {
- public:
-  void join(const Clock& other) {
-    auto own = blocks_.begin();
-    for (const auto& [block, known] : other.blocks_) {
-      own = std::lower_bound(own, blocks_.end(), block, [](const Entry& e, uint32_t b) { return e.first < b; });
-      if (own == blocks_.end() || own->first != block) own = blocks_.insert(own, {block, known});
-      else if (own->second == known || own->second->has(*known)) continue;
-      else if (known->has(*own->second)) own->second = known;
-      else add(own->second, *known);
-    }
-  }
-  void join(uint32_t block, Known known) {
-    Clock one;
-    one.blocks_.push_back({block, std::make_shared<Known>(std::move(known))});
-    join(one);
-  }
-  bool knows(uint32_t block, const Access& access) const {
-    const auto own =
-        std::lower_bound(blocks_.begin(), blocks_.end(), block, [](const Entry& e, uint32_t b) { return e.first < b; });
-    if (own == blocks_.end() || own->first != block) return false;
-    const size_t thread = access.thread & thread_mask;
-    const Known& known = *own->second;
-    return access.epoch < known.epoch || (thread < known.times.size() && access.warp_time <= known.times[thread]);
-  }
-  bool empty() const { return blocks_.empty(); }
-
- private:
-  using Entry = std::pair<uint32_t, std::shared_ptr<const Known>>;
-  static void add(std::shared_ptr<const Known>& to, const Known& known) {
-    auto sum = std::make_shared<Known>(*to);
-    sum->join(known);
-    to = std::move(sum);
-  }
-  std::vector<Entry> blocks_;
-};
 
 // By scope: what a fence of the block alone told, and what a fence of the device told.
 struct Clocks {
@@ -123,11 +69,10 @@ void forget_parties() {
 Known own_past() {
   const int self = current.thread, first = self / 32 * 32;
   const Warp& warp = warps[self / 32];
-  Known past{current.epoch, std::vector<uint16_t>(static_cast<size_t>(block.size))};
-  if (warp.clocks_used)
-    for (int lane = 0; lane < 32 && first + lane < block.size; ++lane)
-      past.times[static_cast<size_t>(first + lane)] = warp.clock[self % 32][lane];
-  past.times[static_cast<size_t>(self)] = current.warp_time;
+  Known past{current.epoch, {}};
+  for (int lane = 0; warp.clocks_used && lane < 32; ++lane)
+    past.note({static_cast<uint16_t>(first + lane), warp.clock[self % 32][lane]});
+  past.note({static_cast<uint16_t>(self), current.warp_time});
   return past;
 }
 
