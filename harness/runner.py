@@ -231,6 +231,7 @@ def try_case(case: Case, backend: Backend) -> Trial:
 
     A kept case's own calls come after one with other data at the same addresses: a kernel that hands out what it has
     computed before, or goes on with what it was given first, is then wrong in the case, however often it is repeated.
+    A backend that makes outputs itself has no such addresses.
     """
     golden = run_golden(case)
     taken = backend.takes(case)
@@ -238,7 +239,7 @@ def try_case(case: Case, backend: Backend) -> Trial:
     if taken is None or not callable_with(taken, theirs):
         return Trial(case, golden, backend, [])
     earlier = None
-    if taken.path is not None and taken.refused is None and backend.hostile:
+    if taken.path is not None and taken.refused is None and not backend.allocates:
         earlier = try_other_data(taken, backend, variants(taken, backend)[0])
     return Trial(taken, theirs, backend, run_variants(taken, backend), earlier)
 

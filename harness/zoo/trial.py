@@ -11,7 +11,7 @@ from opgold.harness.finding import Finding
 from opgold.harness.search import search
 from opgold.harness.zoo.exhibit import MACRO, Exhibit
 
-GENERATED = 20
+GENERATED = 8
 
 
 class Planted(Native):
