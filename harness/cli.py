@@ -164,7 +164,7 @@ def check(
 
 @contextmanager
 def progress() -> Iterator[session.Progress]:
-    """A bar on a terminal, nothing elsewhere."""
+    """A bar on a terminal; elsewhere a line for what is over."""
     from opgold.harness import session
 
     console = Console(stderr=True)
@@ -175,6 +175,7 @@ def progress() -> Iterator[session.Progress]:
             begin=lambda total: shown.update(bar, total=total),
             doing=lambda what: shown.update(bar, description=what),
             advance=lambda cases: shown.advance(bar, cases),
+            over=lambda what: None if console.is_terminal else console.print(what, highlight=False, markup=False),
         )
 
 

@@ -53,11 +53,13 @@ class Checked:
 
 @dataclass(frozen=True)
 class Progress:
-    """Who is told how far it is: `begin` gets the cases to come, `doing` what is done, `advance` how many are over."""
+    """Who is told how far it is: `begin` gets the cases to come, `doing` what is done, `advance` how many are over,
+    `over` what has come to its end."""
 
     begin: Callable[[int], None] = lambda total: None
     doing: Callable[[str], None] = lambda what: None
     advance: Callable[[int], None] = lambda cases: None
+    over: Callable[[str], None] = lambda what: None
 
 
 def check_files(paths: Sequence[Path], backends: Sequence[Backend], ledger: Ledger = EMPTY) -> list[Checked]:

@@ -59,11 +59,11 @@ def is_plain_header(file: Path) -> bool:
     return file.is_relative_to(KERNELS / "bindings") or file.is_relative_to(EMULATOR)
 
 
-def key_of(files: Sequence[Path], parts: Sequence[str]) -> str:
-    """A short name for the content of files, and whatever else a library hangs on."""
+def key_of(files: Sequence[Path], parts: Sequence[str], root: Path = Path("/")) -> str:
+    """A short name for the content of files, for where they lie below `root`, and whatever else a library hangs on."""
     digest = hashlib.sha256(repr((CACHE_VERSION, list(parts))).encode())
     for file in files:
-        digest.update(repr(str(file)).encode())
+        digest.update(repr(str(file.relative_to(root))).encode())
         digest.update(_scan(file).digest)
     return digest.hexdigest()[:24]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from opgold.kernels import _runtime
+from opgold.kernels.build import device_library
 
 FOLDERS = ("reference", "kernels", "cases", "harness", "package")
 LITTER = shutil.ignore_patterns(".*", "__pycache__", "bench", "_runtime*.so")
@@ -30,6 +31,9 @@ class Checkout:
         for file in (self.root / "package").glob("*.py"):
             (package / file.name).symlink_to(file)
         places = {"PYTHONPATH": str(package.parent), "OPGOLD_CACHE": str(folder / "cache")}
+        emulator = device_library("cuda-emu")
+        (folder / "cache").mkdir()
+        (folder / "cache" / emulator.name).symlink_to(emulator)
         self.environment = os.environ | places | {"COLUMNS": "200"}
         self.git("init", "--quiet")
         self.commit()

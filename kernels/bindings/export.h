@@ -43,6 +43,20 @@ struct Call {
   int32_t attribute_count;
 };
 
+// Throws unless a tensor is what a launcher takes.
+inline void require_fit(const opgold_tensor& given, int32_t dtype, int rank, bool writes) {
+  if (given.rank == opgold_absent) throw ArgumentError(given.name, "is required");
+  if (given.dtype != dtype)
+    throw ArgumentError(given.name, "is ", dtype_name(given.dtype), ", expected ", dtype_name(dtype));
+  if (given.rank != rank) throw ArgumentError(given.name, "has ", given.rank, " dimensions, expected ", rank);
+  if (!(given.flags & opgold_contiguous)) throw ArgumentError(given.name, "is not contiguous");
+  if (given.device != device_kind)
+    throw ArgumentError(given.name, "lies on device kind ", given.device, ", expected ", int(device_kind));
+  if (writes && !(given.flags & opgold_writes)) throw ArgumentError(given.name, "is not writable");
+  for (int axis = 0; axis < rank; ++axis)
+    if (given.shape[axis] < 0) throw ArgumentError(given.name, "dimension ", axis, " is ", given.shape[axis]);
+}
+
 // How one launcher parameter is read from a call.
 template <class T>
 struct Parameter;
@@ -54,21 +68,10 @@ struct Parameter<Tensor<T, Rank>> {
     return given.dtype == DtypeOf<std::remove_const_t<T>>::value;
   }
   static Tensor<T, Rank> read(const opgold_tensor& given) {
-    if (given.rank == opgold_absent) throw ArgumentError(given.name, "is required");
-    if (!dtype_fits(given))
-      throw ArgumentError(given.name, "is ", dtype_name(given.dtype), ", expected ",
-                          dtype_name(DtypeOf<std::remove_const_t<T>>::value));
-    if (given.rank != Rank) throw ArgumentError(given.name, "has ", given.rank, " dimensions, expected ", Rank);
-    if (!(given.flags & opgold_contiguous)) throw ArgumentError(given.name, "is not contiguous");
-    if (given.device != device_kind)
-      throw ArgumentError(given.name, "lies on device kind ", given.device, ", expected ", int(device_kind));
-    if (!std::is_const_v<T> && !(given.flags & opgold_writes)) throw ArgumentError(given.name, "is not writable");
+    require_fit(given, DtypeOf<std::remove_const_t<T>>::value, Rank, !std::is_const_v<T>);
     Tensor<T, Rank> view;
     view.data = static_cast<T*>(given.data);
-    for (int axis = 0; axis < Rank; ++axis) {
-      if (given.shape[axis] < 0) throw ArgumentError(given.name, "dimension ", axis, " is ", given.shape[axis]);
-      view.shape[axis] = given.shape[axis];
-    }
+    for (int axis = 0; axis < Rank; ++axis) view.shape[axis] = given.shape[axis];
     view.name = given.name;
     return view;
   }
@@ -95,7 +98,7 @@ struct Attribute {
   static constexpr bool is_tensor = false;
   static T read(const opgold_attribute& given) {
     if constexpr (std::is_floating_point_v<T>) return static_cast<T>(given.is_real ? given.real : given.integer);
-    if (given.is_real) throw ArgumentError(given.name, "is ", given.real, ", expected an integer");
+    if (given.is_real) throw ArgumentError(given.name, "is ", std::to_string(given.real).c_str(), ", expected an integer");
     const T value = static_cast<T>(given.integer);
     if (static_cast<int64_t>(value) != given.integer)
       throw ArgumentError(given.name, "is ", given.integer, ", which its type does not hold");

@@ -2,27 +2,42 @@
 #pragma once
 
 #include <cstdint>
-#include <sstream>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 
 namespace opgold {
 
+// A piece of a message: a text or an integer.
+struct Said {
+  Said(const char* given) : text(given) {}
+  Said(long long given) : number(given) {}
+  Said(long given) : number(given) {}
+  Said(int given) : number(given) {}
+
+  const char* text = nullptr;
+  long long number = 0;
+};
+
 // A refused argument; the message starts with the argument's name.
 struct ArgumentError : std::invalid_argument {
   template <class... Parts>
-  explicit ArgumentError(const char* argument, const Parts&... parts)
-      : std::invalid_argument(join(argument, parts...)) {}
+  explicit ArgumentError(const char* argument, Parts... parts) : std::invalid_argument(join(argument, {parts...})) {}
 
  private:
-  template <class... Parts>
-  static std::string join(const char* argument, const Parts&... parts) {
-    std::ostringstream text;
-    text << argument << ": ";
-    (text << ... << parts);
-    return text.str();
+  // Compiled once, not for each message.
+  static std::string join(const char* argument, std::initializer_list<Said> parts) {
+    std::string message = argument;
+    message += ": ";
+    for (const Said& part : parts) message += part.text ? std::string(part.text) : std::to_string(part.number);
+    return message;
   }
 };
+
+[[noreturn]] inline void refuse_extent(const char* name, int axis, int64_t extent, int64_t expected,
+                                       const char* meaning) {
+  throw ArgumentError(name, "dimension ", axis, " is ", extent, ", expected ", expected, " (", meaning, ")");
+}
 
 // A row-major array of `Rank` dimensions. `Tensor<const T, R>` is read only.
 template <class T, int Rank>
@@ -39,8 +54,7 @@ struct Tensor {
 
   // Throws unless dimension `axis` has `expected` entries.
   void require(int axis, int64_t expected, const char* meaning) const {
-    if (shape[axis] != expected)
-      throw ArgumentError(name, "dimension ", axis, " is ", shape[axis], ", expected ", expected, " (", meaning, ")");
+    if (shape[axis] != expected) refuse_extent(name, axis, shape[axis], expected, meaning);
   }
 };
 

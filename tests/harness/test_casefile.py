@@ -97,7 +97,7 @@ def test_missing_file(tmp_path):
 def test_generated_cases_survive_a_file(op, tmp_path):
     from hypothesis import HealthCheck, given, settings
 
-    @settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(strategy(op).samples())
     def survives(sample):
         path = tmp_path / "case.yaml"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -38,12 +39,15 @@ def mutate(
     known: Annotated[
         Path | None, typer.Option("--equivalents", help="Mutants known to be equivalent.", show_default=False)
     ] = None,
+    search: Annotated[
+        int, typer.Option(min=0, help="Look among so many more cases an op for such as catch what survived.")
+    ] = 0,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the outcome to this file, too.")] = None,
 ) -> None:
     """Do the cases catch faulty variants of kernels and golden models? Exit 9 below the score, 1 with findings."""
     from opgold.harness import cli
     from opgold.harness.gates import commands
-    from opgold.harness.gates.mutation import equivalents, kernels, mutate as engine, score, show
+    from opgold.harness.gates.mutation import equivalents, further, kernels, mutate as engine, score, show
 
     commands.writable(json=json_file)
     names = list(dict.fromkeys(backend or SIDES))
@@ -58,6 +62,7 @@ def mutate(
         kernels.listed(task.op, task.side)  # raises here what each process would say
     outcome = score.Outcome(complete=not ops and not changed)
     interrupted = False
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what is known by then is kept
     with commands.deaths(), cli.progress() as progress:
         try:
             engine.mutate(tasks, jobs, outcome, entries, progress)
@@ -73,6 +78,11 @@ def mutate(
         show.write_ops(document, out)
     if json_file:
         show.write(document, json_file)
+    if search and not interrupted:
+        with commands.deaths(), cli.progress() as progress:
+            catches = list(further.search(further.tasks_of(outcome, search, seed), jobs, progress))
+        kept = further.keep(catches, search, seed, out / "found")
+        show.show_kept(Console(), kept, len(outcome.survivors))
     raise typer.Exit(code)
 
 

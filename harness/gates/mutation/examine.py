@@ -33,7 +33,7 @@ from opgold.harness.gates.mutation.verdict import (
     Task,
     Unmutated,
     Verdict,
-    within,
+    chosen,
 )
 from opgold.kernels.build import BuildError
 from opgold.kernels.mutants import Mutant
@@ -61,7 +61,7 @@ def listed(task: Task) -> tuple[Mutant, ...]:
 def perform(task: Task) -> Iterator[Message]:
     """Judge the mutants of a task. The device is opened by children alone."""
     mutants = listed(task)
-    todo = within(mutants, task.lines)
+    todo = chosen(mutants, task)
     if not todo:
         yield Begun(task.about, (), 0)
         yield Ended(task.about)

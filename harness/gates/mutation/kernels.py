@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -71,7 +72,8 @@ class Kernels:
                     cleared.add(call.ruled)
                 if caught:
                     self._catches[call] += 1
-                    verdict = Verdict(blank.mutant, blank.reached, blank.infected, caught, call.ruled.name)
+                    ruled = call.ruled
+                    verdict = replace(blank, caught=caught, case=ruled.name, index=ruled.index)
                     if spoilt:
                         raise Corrupted(verdict)
                     return verdict

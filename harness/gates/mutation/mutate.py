@@ -73,4 +73,5 @@ def mutate(tasks: Sequence[Task], jobs: int, outcome: Outcome, equivalents: Equi
             progress.advance(1)
         elif isinstance(message, Ended):
             ended += 1
+            progress.over(f"{message.about.op} on {message.about.side}: {outcome.judged(message.about)}")
         progress.doing(f"{message.about.op} on {message.about.side}, {ended} of {len(tasks)} done")

@@ -95,6 +95,11 @@ class Outcome:
             if verdict.caught and verdict.caught != ELSEWHERE:
                 self.caught.setdefault(verdict.mutant, verdict)
 
+    def judged(self, side: Side) -> str:
+        """ "29 of 312 mutants not caught", of those that its cases reach"""
+        verdicts = [verdict for verdict in self.verdicts[side].values() if verdict.reached]
+        return f"{sum(not verdict.caught for verdict in verdicts)} of {len(verdicts)} mutants not caught"
+
     @property
     def rows(self) -> list[Row]:
         """The worst first."""

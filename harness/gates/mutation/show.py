@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,14 @@ def show(
             console.print(f"[bold {colour}]{line}[/]", highlight=False, soft_wrap=True)
     if not outcome.rows:
         console.print("there is no mutant to judge", highlight=False)
+
+
+def show_kept(console: Console, kept: Mapping[Path, Sequence[Mutant]], survivors: int) -> None:
+    """The cases that a search has found, with how many survivors each of them catches."""
+    for path, mutants in kept.items():
+        console.print(f"{path}: catches {len(mutants)}", highlight=False, markup=False, soft_wrap=True)
+    caught = len({mutant for mutants in kept.values() for mutant in mutants})
+    console.print(f"searched: {len(kept)} cases catch {caught} of {survivors} survivors", highlight=False)
 
 
 def figures(row: Row) -> tuple[str, ...]:

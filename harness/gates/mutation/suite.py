@@ -40,14 +40,16 @@ def suite(task: Task) -> tuple[Ruled, ...]:
     """The cases of a task: kept ones, then generated ones."""
     if task.alone is not None:
         return (Ruled(task.alone, run_golden(task.alone)),)
-    return _suite(task.op, task.examples, task.seed)
+    if task.survivors is not None:
+        return _generated(task.op, task.examples, task.seed)
+    return (*_kept(task.op), *_generated(task.op, task.examples, task.seed))
 
 
-@lru_cache(maxsize=2)  # a worker does the sides of an op one after another
-def _suite(op: str, examples: int, seed: int) -> tuple[Ruled, ...]:
-    kept = [casefile.read(path) for path in casefile.regressions(op)]
-    drawn = draw(op, examples, seed)
-    return (
-        *(Ruled(case, run_golden(case)) for case in kept),
-        *(Ruled(case, run_golden(case), number) for number, case in enumerate(drawn, 1)),
-    )
+@lru_cache(maxsize=1)  # a worker does the sides of an op one after another
+def _kept(op: str) -> tuple[Ruled, ...]:
+    return tuple(Ruled(case, run_golden(case)) for case in map(casefile.read, casefile.regressions(op)))
+
+
+@lru_cache(maxsize=1)
+def _generated(op: str, examples: int, seed: int) -> tuple[Ruled, ...]:
+    return tuple(Ruled(case, run_golden(case), number) for number, case in enumerate(draw(op, examples, seed), 1))

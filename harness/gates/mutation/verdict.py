@@ -29,7 +29,7 @@ class Task:
     """The mutants of one op on one side, judged by its kept cases and `examples` generated ones.
 
     `lines`: only mutants on these; `known`: mutants that need not be judged, another op's cases having caught them;
-    `alone`: this case in the place of all others.
+    `alone`: this case in the place of all others; `survivors`: only these mutants, by generated cases alone.
     """
 
     op: str
@@ -39,6 +39,7 @@ class Task:
     lines: Lines | None = None
     known: frozenset[Mutant] = frozenset()
     alone: Case | None = None
+    survivors: frozenset[Mutant] | None = None
 
     @property
     def about(self) -> Side:
@@ -48,13 +49,15 @@ class Task:
 @dataclass(frozen=True)
 class Verdict:
     """A mutant under the cases of an op: how many of them evaluate it, and in how many it then gives another value;
-    by which oracle it was caught and on which case. `caught` is empty for one that was not."""
+    by which oracle it was caught and on which case; the number of that case if it was generated. `caught` is empty for
+    one that was not."""
 
     mutant: Mutant
     reached: int
     infected: int
     caught: str = ""
     case: str = ""
+    index: int | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,11 @@ class Ended:
 Message = Begun | Judged | Unmutated | Ended
 
 
-def within(mutants: Sequence[Mutant], lines: Lines | None) -> list[int]:
-    """The numbers, from 0, of the mutants that begin on some lines; of all, if none are named."""
-    return [i for i, m in enumerate(mutants) if lines is None or m.line in lines.get(m.file, ())]
+def chosen(mutants: Sequence[Mutant], task: Task) -> list[int]:
+    """The numbers, from 0, of the mutants that a task judges."""
+    lines, survivors = task.lines, task.survivors
+    return [
+        i
+        for i, m in enumerate(mutants)
+        if (lines is None or m.line in lines.get(m.file, ())) and (survivors is None or m in survivors)
+    ]
