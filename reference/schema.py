@@ -290,9 +290,9 @@ def signature(model: Callable[..., None]) -> Signature:
 
 @cache
 def ops() -> tuple[str, ...]:
-    """Every op that has a golden model, by name."""
+    """Every op that has a golden model, by name. A folder beside them holds models of what is no op."""
     package = importlib.import_module(__package__)
-    names = (module.name for module in pkgutil.iter_modules(package.__path__))
+    names = (module.name for module in pkgutil.iter_modules(package.__path__) if not module.ispkg)
     return tuple(sorted(n for n in names if n != "schema" and not n.startswith("_")))
 
 

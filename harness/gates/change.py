@@ -16,7 +16,7 @@ from opgold.reference import schema
 
 FOLDERS = ("reference", "kernels", "cases", "harness")
 # What no case runs: what is in none of the folders above, and these.
-ASIDE = ("kernels/bench", "cases/sequences", "cases/chains", "harness/bench")
+ASIDE = ("kernels/bench", "cases/sequences", "cases/chains", "harness/bench", "reference/glue", "harness/glue")
 FOLDER_OF = {
     "opgold.reference": Path(reference.__path__[0]).resolve(),
     "opgold.cases": Path(cases.__path__[0]).resolve(),

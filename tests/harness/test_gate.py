@@ -163,6 +163,7 @@ def test_what_all_share_concerns_all(file):
         "kernels/bench/copy.cu",
         "kernels/cuda/none.cuh",
         "harness/bench/cpu.py",
+        "reference/glue/capture.py",
     ],
 )
 def test_what_no_case_runs_concerns_none(file):
