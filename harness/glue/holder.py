@@ -26,3 +26,25 @@ def has(holder: Holder, name: str) -> bool:
 def array_of(value: Any) -> np.ndarray:
     """A copy of the content of a tensor, an array or a list."""
     return to_array(value) if hasattr(value, "numpy") else np.array(value)
+
+
+def names_of(holder: Holder) -> list[str]:
+    """The names of all that it holds."""
+    return list(holder) if isinstance(holder, Mapping) else list(vars(holder))
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is a tensor or an array."""
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def address_of(value: Any) -> int:
+    """Where an array's or a tensor's content begins."""
+    return int(value.ctypes.data if isinstance(value, np.ndarray) else value.data_ptr())
+
+
+def share_memory(first: Any, second: Any) -> bool:
+    """Whether two arrays or two tensors lie in the same memory."""
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        return isinstance(first, np.ndarray) and isinstance(second, np.ndarray) and np.shares_memory(first, second)
+    return bool(first.size and second.size and first._is_shared_buffer_with(second))
