@@ -367,3 +367,16 @@ def test_copies_are_seen_within_the_call_alone():
     with pytest.raises(KeyError):
         steady.wrap(fails)()
     assert paddle.Tensor.copy_ is original
+
+
+@pytest.mark.parametrize("view", [slice(0, 3), slice(2, None)])
+def test_a_slice_is_a_fresh_tensor_where_slices_are_copies(view):
+    flag, batch = "FLAGS_use_stride_kernel", Batch()
+    paddle.set_flags({flag: False})
+    try:
+        steady = Stability(batch, ["b"])
+        steady.wrap(bound(lambda b: b[view]))(batch)
+    finally:
+        paddle.set_flags({flag: True})
+    assert reported(steady)["object"] == "the name stands for a fresh tensor"
+    assert set(reported(steady)) == {"object", "address", "shape"}
