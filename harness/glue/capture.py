@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from opgold.harness.glue.departure import Departure
 from opgold.reference.glue import capture, warm_up
@@ -68,7 +69,7 @@ def check_graph_choice(
                 want: int | None = capture.graph_of(tokens, rows, sizes, num_speculative_tokens, method)
             except ValueError:
                 want = None
-            found += _choice(f"{tokens} tokens in {rows} rows", lambda t=tokens, r=rows: choose(t, r), want)
+            found += _choice(f"{tokens} tokens in {rows} rows", want, choose, tokens, rows)
     return found
 
 
@@ -78,7 +79,7 @@ def check_pad(pad: Lookup, sizes: Sequence[int]) -> list[Departure]:
     found = []
     for tokens in range(most + 2):
         want = capture.pad(tokens, sizes) if tokens <= most else None
-        found += _choice(f"pad({tokens})", lambda t=tokens: _look_up(pad, t), want)
+        found += _choice(f"pad({tokens})", want, _look_up, pad, tokens)
     return found
 
 
@@ -90,7 +91,7 @@ def check_size_of(size_of: Lookup, sizes: Sequence[int], width: int) -> list[Dep
     found = []
     for rows in range(1, max(sizes) // width + 1):
         want = capture.size_of(rows, sizes, width)
-        found += _choice(f"size_of({rows})", lambda r=rows: _look_up(size_of, r), want)
+        found += _choice(f"size_of({rows})", want, _look_up, size_of, rows)
     return found
 
 
@@ -138,10 +139,10 @@ def _look_up(lookup: Lookup, key: int) -> int:
     return lookup[key] if isinstance(lookup, Mapping) else lookup(key)
 
 
-def _choice(name: str, choose: Callable[[], int], want: int | None) -> list[Departure]:
+def _choice(name: str, want: int | None, choose: Callable[..., int], *arguments: Any) -> list[Departure]:
     """The departure, if any, of a choice from a size, or from being refused."""
     try:
-        got = choose()
+        got = choose(*arguments)
     except Exception as error:  # whatever the choice raises
         said = f"raises {type(error).__name__}: {error}"
         return [] if want is None else [Departure(name, f"{said}, expected {want}")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opgold.harness.glue.departure import Departure, differing
+from opgold.harness.glue.departure import Departure
 from opgold.harness.glue.holder import array_of, held, is_array
 from opgold.harness.glue.snapshot import Held, Snapshot
 from opgold.reference.glue.groups import Batch
@@ -30,11 +30,9 @@ def check_insertion(
     found = list(want.moved())
     for name, expected in batch.items():
         now = held(side.holder, name)
-        if not is_array(now):
-            continue
-        got = array_of(now)
-        free = name in side.groups.carried and name not in written
-        if (free or name in side.groups.views) and got.shape == expected.shape and slot < len(got):
-            expected[slot] = got[slot]
-        found += differing(side.label + name, got, expected, f"slot {slot} is inserted")
+        free = name not in written and name in side.groups.carried | set(side.groups.views)
+        if free and len(now) == len(expected) > slot:
+            expected[slot] = array_of(now)[slot] if is_array(now) else now[slot]
+        if name != side.groups.slot_map:
+            found += want.departures(0, name, expected, f"slot {slot} is inserted")
     return found

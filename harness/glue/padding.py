@@ -24,7 +24,7 @@ def check_padding(
     `required_tails`, with FastDeploy's names, that `batch` has; `hidden` is its name for the hidden rows. Token ids are
     0 up to `vocabulary`, if it is known. Raises ValueError for a buffer that is shorter than the graph reads.
     """
-    found = []
+    found: list[Departure] = []
     seen = []
     for name, tail in _tails(step, hidden):
         if has(batch, name):
@@ -69,7 +69,8 @@ def _tails(step: Step, hidden: str | None) -> Iterable[tuple[str, Tail]]:
 
 
 def _poison(tail: Tail) -> float:
-    return {IDS: -POISON, HIDDEN: float("nan")}.get(tail.value, POISON)  # type: ignore[call-overload, no-any-return]
+    others: dict[int | str, float] = {IDS: -POISON, HIDDEN: float("nan")}
+    return others.get(tail.value, POISON)
 
 
 def _memory_of(buffer: Any) -> Any:

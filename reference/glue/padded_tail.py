@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -77,5 +78,5 @@ def fill_tails(buffers: Mapping[str, np.ndarray], step: Step, *, token: int = 2)
             buffer = buffers[name]
             if tail.stop is not None and len(buffer) < tail.stop:
                 raise ValueError(f"{name}: {len(buffer)} elements, expected the {tail.stop} that the graph reads")
-            values = {LAST: buffer[tail.start - 1], IDS: token, HIDDEN: 0}
-            buffer[tail.start : tail.stop] = values.get(tail.value, tail.value)  # type: ignore[arg-type]
+            others: dict[int | str, Any] = {LAST: buffer[tail.start - 1], IDS: token, HIDDEN: 0}
+            buffer[tail.start : tail.stop] = others.get(tail.value, tail.value)

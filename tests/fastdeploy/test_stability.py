@@ -64,6 +64,8 @@ PLANTED = {
     "filled in place": (lambda batch: batch.b.fill_(5), {}),
     "modulo in place": (modulo_in_place, {}),
     "shrunk and back to its size": (copied(3, 8), {}),
+    "as much as a view holds is copied to it": (lambda batch: batch.b[:4].copy_(ones(4), False), {}),
+    "another tensor grows": (lambda batch: paddle.zeros([4], "int32").copy_(ones(9), False), {}),
     "its clone": (bound(lambda b: b.clone()), FRESH),
     "its clone's clone": (bound(lambda b: b.clone().clone()), FRESH),
     "a sum": (bound(lambda b: b + 1), FRESH),

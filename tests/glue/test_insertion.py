@@ -170,6 +170,19 @@ def test_a_write_to_another_slot():
     ]
 
 
+def test_lists_of_requests():
+    batch = {"req_ids": ["a", "b", "c"], "index_to_batch_id": {0: 7}}
+    held = Held(batch, TARGET)
+
+    def insert(slot):
+        batch["req_ids"][slot], batch["index_to_batch_id"][1] = "new", 8
+
+    assert check_insertion(lambda: insert(1), insertion.preempt, 1, held) == []
+    assert said(check_insertion(lambda: insert(2), insertion.preempt, 1, held)) == [
+        "req_ids[2]: 'new', expected 'c', slot 1 is inserted"
+    ]
+
+
 def test_an_insertion_that_raises():
     found = check_insertion(lambda: {}["slot"], insertion.preempt, 1, Held(proposer(), PROPOSER))
     assert said(found) == ["insert: raises KeyError: 'slot'"]

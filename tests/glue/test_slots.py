@@ -38,6 +38,11 @@ def test_condense(slot_map):
     assert list(dict(sorted(batch["index_to_batch_id"].items())).values()) == [slot_map[s] for s in sorted(slot_map)]
 
 
+def test_condense_without_a_map():
+    with pytest.raises(ValueError, match="index_to_batch_id: is not there"):
+        slots.condense(Side({"rows": np.arange(3)}, GROUPS))
+
+
 def condense_by_counts(batch, running):
     """Returns early where counts agree, and takes the slots below the count to be there."""
     slot_map = batch["index_to_batch_id"]

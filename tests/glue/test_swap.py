@@ -203,6 +203,18 @@ def test_a_swap_that_rebinds():
     assert checked(batch, planted) == ["temperature: the name stands for another object"]
 
 
+def test_a_swap_that_replaces_the_memory():
+    batch = Batch()
+
+    def planted(i, j):
+        swap(batch, i, j)
+        kept = batch.temperature.clone()
+        batch.temperature.copy_(paddle.zeros([9, 1]), False)
+        batch.temperature.copy_(kept, False)
+
+    assert checked(batch, planted) == ["temperature: its memory was replaced"]
+
+
 def test_a_swap_that_touches_another_row():
     batch = Batch()
 
