@@ -2,11 +2,15 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
 
 import pytest
+
+from opgold.harness import casefile
+from opgold.harness.gates.mutation.show import key_of
 
 OP = "speculate_get_seq_lens_output"
 KERNEL = f"kernels/cuda/{OP}.cu"
@@ -65,6 +69,25 @@ def test_a_weak_suite_leaves_survivors_with_their_diffs_and_a_case_that_catches_
     caught, survived = map(int, count.groups())
     assert 0 < caught <= survived == len(document["survivors"]), told.stdout
     assert told.stdout.count("@@ -") == caught
+
+
+def test_a_search_keeps_cases_that_catch_what_survived(checkout, tmp_path):
+    weaken(checkout)
+    options = ("--backend", "cuda-emu", "--fail-under", "0", "--json", tmp_path / "found.json")
+    searched = mutate(checkout, *options, "--search", "20", "--out", tmp_path)
+    assert searched.returncode == 0, searched.stdout + searched.stderr
+    survivors = json.loads((tmp_path / "found.json").read_text())["survivors"]
+    found = tmp_path / "found" / OP
+    kept = sorted(found.glob("*.yaml"))
+    caught = sum(casefile.read(path).why.count("becomes") for path in kept)
+    assert f"searched: {len(kept)} cases catch {caught} of {len(survivors)} survivors" in searched.stdout
+    shutil.copytree(found, checkout.root / "cases" / "regressions" / OP, dirs_exist_ok=True)
+    again = mutate(checkout, *options)
+    assert again.returncode == 0, again.stdout + again.stderr
+    left = json.loads((tmp_path / "found.json").read_text())["survivors"]
+    assert caught > 0
+    assert sum(key_of(mutant) in map(key_of, left) for mutant in survivors) == len(survivors) - caught
+    assert re.search(rf"^{OP} on cuda-emu: {len(left)} of \d+ mutants not caught$", again.stderr, re.MULTILINE)
 
 
 def test_only_what_changed_is_judged(checkout, tmp_path):
@@ -130,8 +153,9 @@ def test_a_mistake_is_one_line_and_exit_2(checkout, arguments, message):
     assert message in result.stderr
 
 
-def test_what_was_found_is_shown_when_interrupted(checkout):
-    command = [sys.executable, "-m", "opgold", "mutate", "speculate_verify", "--backend", "golden", "--jobs", "1"]
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_what_was_found_is_shown_when_interrupted(checkout, name):
+    command = [sys.executable, "-m", "opgold", "mutate", OP, "--backend", "golden", "--jobs", "1"]
     script = (
         "import sys, os, signal\n"
         "from opgold.harness.gates.mutation import mutate\n"
@@ -139,8 +163,8 @@ def test_what_was_found_is_shown_when_interrupted(checkout):
         "def interrupted(tasks, jobs):\n"
         "    for number, message in enumerate(judge(tasks, jobs)):\n"
         "        yield message\n"
-        "        if number == 20:\n"
-        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if number == 9:\n"
+        f"            os.kill(os.getpid(), signal.{name})\n"
         "mutate.driver.judge = interrupted\n"
         "from opgold.harness.cli import main\n"
         f"sys.argv = {['opgold', *command[3:]]}\n"

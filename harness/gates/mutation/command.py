@@ -81,7 +81,7 @@ def mutate(
     if search and not interrupted:
         with commands.deaths(), cli.progress() as progress:
             catches = list(further.search(further.tasks_of(outcome, search, seed), jobs, progress))
-        kept = further.keep(catches, search, seed, out / "found")
+        kept = further.keep(catches, out / "found")
         show.show_kept(Console(), kept, len(outcome.survivors))
     raise typer.Exit(code)
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from opgold.harness import casefile
+from opgold.harness.case import Case
 from opgold.harness.gates.mutation import driver
 from opgold.harness.gates.mutation.equivalents import path_of
 from opgold.harness.gates.mutation.score import Outcome
 from opgold.harness.gates.mutation.verdict import Begun, Ended, Judged, Side, Task
-from opgold.harness.search import draw
 from opgold.harness.session import Progress
 from opgold.kernels.mutants import Mutant
 
 
 @dataclass(frozen=True)
 class Catch:
-    """A generated case, by its number, that catches a mutant."""
+    """A generated case that catches a mutant, and the case's name."""
 
-    op: str
-    number: int
+    name: str
+    case: Case
     mutant: Mutant
 
 
@@ -49,26 +49,28 @@ def search(tasks: list[Task], jobs: int, progress: Progress) -> Iterator[Catch]:
             progress.begin(expected)
         elif isinstance(message, Judged):
             progress.advance(1)
-            if message.verdict.index is not None:
-                yield Catch(message.about.op, message.verdict.index, message.verdict.mutant)
+            verdict = message.verdict
+            if verdict.found is not None:
+                yield Catch(verdict.case, verdict.found, verdict.mutant)
         elif isinstance(message, Ended):
             progress.over(f"{message.about.op} on {message.about.side}: searched")
         progress.doing(f"searching for cases of {message.about.op} on {message.about.side}")
 
 
-def keep(catches: list[Catch], examples: int, seed: int, folder: Path) -> Mapping[Path, list[Mutant]]:
+def keep(catches: Iterable[Catch], folder: Path) -> Mapping[Path, list[Mutant]]:
     """Write each case that catches something, as a file `OP/NAME.yaml` in a folder. Returns what each catches."""
-    of: dict[str, dict[int, list[Mutant]]] = defaultdict(lambda: defaultdict(list))
+    cases: dict[tuple[str, str], Case] = {}
+    caught: dict[tuple[str, str], list[Mutant]] = defaultdict(list)
     for catch in catches:
-        of[catch.op][catch.number].append(catch.mutant)
+        key = catch.case.op, catch.name
+        cases.setdefault(key, catch.case)
+        caught[key].append(catch.mutant)
     written = {}
-    for op, numbers in of.items():
-        drawn = draw(op, examples, seed + 1)
-        for number, mutants in numbers.items():
-            path = _free(folder / op, mutants[0])
-            why = "Catches what no other case did:\n" + "".join(f"* {_said(mutant)}\n" for mutant in mutants)
-            casefile.write(replace(drawn[number - 1], why=why), path)
-            written[path] = mutants
+    for key, mutants in caught.items():
+        path = _free(folder / key[0], mutants[0])
+        why = "Catches what no other case did:\n" + "".join(f"* {_said(mutant)}\n" for mutant in mutants)
+        casefile.write(replace(cases[key], why=why), path)
+        written[path] = mutants
     return written
 
 

@@ -73,7 +73,7 @@ class Kernels:
                 if caught:
                     self._catches[call] += 1
                     ruled = call.ruled
-                    verdict = replace(blank, caught=caught, case=ruled.name, index=ruled.index)
+                    verdict = replace(blank, caught=caught, case=ruled.name, found=ruled.found)
                     if spoilt:
                         raise Corrupted(verdict)
                     return verdict

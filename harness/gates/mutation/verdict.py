@@ -49,15 +49,15 @@ class Task:
 @dataclass(frozen=True)
 class Verdict:
     """A mutant under the cases of an op: how many of them evaluate it, and in how many it then gives another value;
-    by which oracle it was caught and on which case; the number of that case if it was generated. `caught` is empty for
-    one that was not."""
+    by which oracle it was caught and on which case; that case itself if it was searched for. `caught` is empty for one
+    that was not."""
 
     mutant: Mutant
     reached: int
     infected: int
     caught: str = ""
     case: str = ""
-    index: int | None = None
+    found: Case | None = None
 
 
 @dataclass(frozen=True)
