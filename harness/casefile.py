@@ -214,6 +214,8 @@ def write(case: Case, path: Path) -> None:
         document["refused"] = case.refused
     if case.expect:
         document["expect"] = {name: _expected_form(case, name, expected) for name, expected in case.expect.items()}
+    if not case.relations:
+        document["relations"] = False
     if aside:
         np.savez_compressed(path.with_suffix(".npz"), **aside)  # type: ignore[arg-type]
     text = yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)

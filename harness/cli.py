@@ -23,6 +23,8 @@ from opgold.harness.gates.mutation.equivalents import EquivalentsError
 from opgold.harness.gates.tools import Unmeasurable
 from opgold.harness.locate import IncompleteOp
 from opgold.harness.options import BackendName, BackendNames, Ops
+from opgold.harness.record import command as recording
+from opgold.harness.record.folder import Recorded, Unrecordable
 from opgold.kernels.build import BuildError, MissingCompiler
 from opgold.reference import schema
 
@@ -55,6 +57,7 @@ USER_ERRORS = (
     BuildError,
     Unmeasurable,
     EquivalentsError,
+    Unrecordable,
     Unusable,
 )
 
@@ -112,6 +115,14 @@ def lacked(chosen: Sequence[str], targets: Sequence[Backend], *, asked: bool) ->
     return nowhere
 
 
+def held(recording: Recorded, ops: list[str] | None) -> list[str]:
+    """The ops of a recording that are to be checked. Raises Unusable for one that it does not hold."""
+    there = recording.ops
+    if absent := [op for op in named(ops) if op not in there] if ops else []:
+        raise Unusable(f"{recording.folder} holds no calls of {', '.join(absent)}; it has {', '.join(there)}")
+    return named(ops) if ops else there
+
+
 Checked = Annotated[
     list[str] | None,
     typer.Argument(
@@ -127,6 +138,9 @@ def check(
     examples: Annotated[int, typer.Option(min=0, help="Generated cases of each op.")] = 200,
     seed: Annotated[int, typer.Option(help="Which cases are generated.")] = 0,
     case: Annotated[list[Path] | None, typer.Option(help="Run only this case file; may be repeated.")] = None,
+    recorded: Annotated[
+        Path | None, typer.Option(help="Check the calls of this recording, and run them on the backends named.")
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the results to this file, too.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Ops that the emulator runs at a time.")] = os.cpu_count() or 1,
     known: Annotated[Path, typer.Option("--ledger", help="Known failures.", show_default=False)] = ledger.PATH,
@@ -136,15 +150,23 @@ def check(
 
     if case and ops:
         raise Unusable("--case runs the op that its file names; leave out the op")
+    if recorded and case:
+        raise Unusable("--recorded runs the cases of a recording; leave out --case")
     if json_file and not json_file.parent.is_dir():
         raise Unusable(f"--json {json_file}: there is no folder {json_file.parent}")
     expected = ledger.read(known)
-    chosen = [] if case else checked(ops)
+    chosen = [] if case or recorded else checked(ops)
     for path in case or ():
         engine.read(path)
-    targets = [usable(name) for name in dict.fromkeys(backend or backends.DEFAULT)]
+    names = [f"{backends.RECORDED}{recorded}", *(backend or ())] if recorded else backend or backends.DEFAULT
+    targets = [usable(name) for name in dict.fromkeys(names)]
     lacked(chosen, targets, asked=bool(ops))
-    if case:
+    player = targets[0] if recorded else None
+    if isinstance(player, Recorded):
+        from opgold.harness.record import check as replay
+
+        runs = replay.check(player, held(player, ops), targets, expected)
+    elif case:
         runs = session.check_files(case, targets, expected)
     else:
         with progress() as shown:
@@ -157,6 +179,8 @@ def check(
     problems = session.ledger_problems(expected, runs)
     code = FINDINGS if idle or problems or any(run.findings for run in runs) else 0
     report.show(Console(), runs, seed, problems)
+    if isinstance(player, Recorded):
+        typer.echo("\n".join(player.lines()))
     if json_file:
         json_file.write_text(json.dumps(report.as_json(runs, seed, code, problems), indent=2) + "\n")
     raise typer.Exit(code)
@@ -234,6 +258,7 @@ def bench(
         json_file.write_text(json.dumps(figures, indent=2) + "\n")
 
 
+app.command(context_settings={"allow_interspersed_args": False})(recording.record)
 app.command()(commands.cover)
 app.command()(commands.gate)
 app.command()(mutation.mutate)
@@ -292,6 +317,21 @@ def case_new(
         raise Unusable(f"there is no folder {path.parent}")
     casefile.write(example(op), path)
     typer.echo(f"wrote {path}; say in `why` what went wrong, then: opgold check --case {path}")
+
+
+@cases_app.command("keep")
+def case_keep(
+    file: Annotated[Path, typer.Argument(help="A case file, of a recording or of a finding.")],
+    out: Annotated[Path, typer.Option(help="Where to write it, such as cases/regressions/OP/SCENARIO.yaml.")],
+) -> None:
+    """Copy a case, with the arrays that lie beside it, to a name of its own."""
+    case = casefile.read(file)
+    if out.exists():
+        raise Unusable(f"{out} exists; name another file with --out")
+    if not out.parent.is_dir():
+        raise Unusable(f"there is no folder {out.parent}")
+    casefile.write(case, out)
+    typer.echo(f"wrote {out}; say in `why` what went wrong, then: opgold case check {out}")
 
 
 def main() -> None:

@@ -195,6 +195,8 @@ class Trial:
 
 def variants(case: Case, backend: Backend) -> tuple[Variant, ...]:
     """The runs of a case. Each varies several things at once; a difference is traced to its cause afterwards."""
+    if backend.variants:
+        return backend.variants
     seed = case_seed(case)
     if backend.grids:
         return (

@@ -12,6 +12,7 @@ __all__ = ["DEFAULT", "NAMES", "Backend", "Isolated", "Native", "UnknownBackend"
 
 NAMES = ("cuda-emu", "xpu-emu", "cuda", "xpu", "paddle")
 MODULE = "module:"  # and a module's name
+RECORDED = "recorded:"  # and a folder
 DEFAULT = ("cuda-emu", "xpu-emu")  # what needs no device
 
 
@@ -30,9 +31,13 @@ def get(name: str) -> Backend:
         from opgold.harness.backends.module import Module
 
         return Module(name)
-    raise UnknownBackend(f"no backend {name!r}; there are {', '.join(NAMES)} and {MODULE}NAME")
+    if name.startswith(RECORDED):
+        from opgold.harness.record.folder import Recorded
+
+        return Recorded(name)
+    raise UnknownBackend(f"no backend {name!r}; there are {', '.join(NAMES)}, {MODULE}NAME and {RECORDED}FOLDER")
 
 
 def named(name: str) -> bool:
     """Whether there is a backend of that name."""
-    return name in NAMES or name.startswith(MODULE)
+    return name in NAMES or name.startswith((MODULE, RECORDED))

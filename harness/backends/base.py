@@ -33,7 +33,8 @@ NO_CALL = (BuildError, Unprepared)  # what `prepare` raises
 class Variant:
     """How one run of a case is varied: order of threads and blocks, alignment of buffers, poison of outputs.
 
-    On an emulated XPU also the grid that launchers find (0: the emulator's own), and when transfers are made.
+    On an emulated XPU also the grid that launchers find (0: the emulator's own), and when transfers are made. `told`
+    says in words how a call was made that nobody varied.
     """
 
     schedule: str = "ascending"
@@ -43,8 +44,11 @@ class Variant:
     clusters: int = 0
     cores: int = 0
     copies: str = "late"
+    told: str = ""
 
     def __str__(self) -> str:
+        if self.told:
+            return self.told
         shifted = f", bases shifted by {self.shift} elements" if self.shift else ""
         grid = f", {self.clusters} x {self.cores} cores, {self.copies} copies" if self.clusters else ""
         return f"{self.schedule} order{grid}{shifted}, poison {'AB'[self.poison]}"
@@ -54,7 +58,8 @@ class Backend(ABC):
     """Runs calls of ops. `name` is what `--backend` takes; `emulated` tells whether every access is watched, `grids`
     whether launchers are to be tried on several grids, `allocates` whether calls make their own outputs, so that
     nothing can be said of elements that no model specifies, `hostile` whether it is safe to call with inputs that break
-    the contract, `sequences` whether whole rounds can be played. `vendors` are those whose ops it may have."""
+    the contract, `sequences` whether whole rounds can be played. `vendors` are those whose ops it may have; `variants`
+    the only runs that can be had, if there is no choice."""
 
     name: str
     emulated: bool = False
@@ -63,6 +68,7 @@ class Backend(ABC):
     hostile: bool = True
     sequences: bool = True
     vendors: tuple[str, ...] = VENDORS
+    variants: tuple[Variant, ...] = ()
 
     @abstractmethod
     def unavailable(self) -> str:

@@ -16,10 +16,11 @@ from opgold.harness.backends.base import Backend, UnknownBackend, Variant
 from opgold.harness.case import Case
 from opgold.harness.paddle import contract, rules, tensors
 from opgold.harness.paddle.call import Call
-from opgold.harness.paddle.form import CallForm, form_of, sharing
+from opgold.harness.paddle.form import form_of, sharing
 from opgold.harness.paddle.parameters import Binding, CallMismatch, bind
 from opgold.harness.runner import Golden, raw_bytes, run_golden, same_bits
 from opgold.kernels.report import Report
+from opgold.reference import schema
 from opgold.reference.schema import ContractError, Signature, Value, evaluate
 
 
@@ -33,13 +34,16 @@ class Module(Backend):
     hostile = False
     sequences = False
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, loaded: ModuleType | None = None) -> None:
+        """`loaded` is the module, where it need not be imported. Raises UnknownBackend."""
         self.name = name
         self._module_name, _, file = name.partition(":")[2].partition("@")
         if not self._module_name:
             raise UnknownBackend(f"backend {name!r}: a module's name follows the colon")
         self._calls: dict[str, tuple[Callable[..., Any], Binding]] = {}
         self._contract = contract.of(self._module_name, Path(file) if file else None)
+        if loaded is not None:
+            self._loaded = loaded
 
     @cached_property
     def _loaded(self) -> ModuleType | str:
@@ -58,16 +62,14 @@ class Module(Backend):
         return self._function(op) is not None
 
     def prepare(self, op: str) -> None:
-        self._bound(op)
+        self.bound(op)
 
     def takes(self, case: Case) -> Case | None:
         """The case as a call of the module can put it: without what it does not take, outputs of their natural size."""
-        form, (_, binding) = form_of(case.op), self._bound(case.op)
-        differences = self._contract.of(case.op)
-        if (case.refused is not None and not self.hostile) or any(difference.left_out for difference in differences):
+        form = form_of(case.op)
+        if (case.refused is not None and not self.hostile) or self.left_out(case.op):
             return None
-        constants = {name: value for difference in differences for name, value in difference.values.items()}
-        fixed, given = self._fixed(form, binding, constants), form.signature.complete(case.inputs)
+        fixed, given = self.fixed(case.op), form.signature.complete(case.inputs)
         changed = {n: v for n, v in fixed.items() if (given[n] is not None if v is None else given[n] != v)}
         inputs = {**case.inputs, **changed}
         try:
@@ -86,8 +88,14 @@ class Module(Backend):
             return None  # of another case there is no telling whether the model must refuse it
         return replace(case, inputs=inputs, sizes={}, expect={}, relations=False)
 
-    def _fixed(self, form: CallForm, binding: Binding, values: Mapping[str, Any]) -> dict[str, Value]:
-        """What stands for the arguments that the module does not take."""
+    def left_out(self, op: str) -> bool:
+        """Whether the contract says that the module's op of that name is another one."""
+        return any(difference.left_out for difference in self._contract.of(op))
+
+    def fixed(self, op: str) -> dict[str, Value]:
+        """What stands for the arguments that the module does not take. Raises CallMismatch."""
+        form, (_, binding) = form_of(op), self.bound(op)
+        values = {name: v for difference in self._contract.of(op) for name, v in difference.values.items()}
         defaults = {attribute.name: attribute.default for attribute in form.signature.attributes}
         fixed: dict[str, Value] = {}
         for name in binding.absent:
@@ -104,7 +112,7 @@ class Module(Backend):
         form, defined = form_of(case.op), dict(golden.defined)
         if not defined:
             return defined
-        _, binding = self._bound(case.op)
+        _, binding = self.bound(case.op)
         for argument in form.signature.outputs:
             if argument.name in form.beyond and argument.name in binding.absent:
                 defined[argument.name] = np.zeros_like(defined[argument.name])
@@ -126,7 +134,7 @@ class Module(Backend):
         return defined
 
     def call(self, signature: Signature, values: Mapping[str, Value], variant: Variant) -> Report:
-        function, binding = self._bound(signature.op)
+        function, binding = self.bound(signature.op)
         return Call(form_of(signature.op), values).make(function, binding)
 
     def _function(self, op: str) -> Callable[..., Any] | None:
@@ -152,7 +160,17 @@ class Module(Backend):
             return op
         return (said or versions)[0]
 
-    def _bound(self, op: str) -> tuple[Callable[..., Any], Binding]:
+    def attributes(self) -> dict[str, str]:
+        """The module's functions that are ops, by their names in it, and the op of each."""
+        found = {}
+        for op in schema.ops():
+            function = self._function(op)
+            for name in (op, form_of(op).name) if function is not None else ():
+                if getattr(self._loaded, name, None) is function:
+                    found[name] = op
+        return found
+
+    def bound(self, op: str) -> tuple[Callable[..., Any], Binding]:
         """The function and how it is called. Raises CallMismatch."""
         if op not in self._calls:
             function = self._function(op)

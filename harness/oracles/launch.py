@@ -10,12 +10,15 @@ from opgold.harness.runner import Trial
 
 CATCHES = (
     "bad launches, too much local memory, divergent barriers, shuffles outside their mask, endless kernels, "
-    "refused arguments, other tensors returned than the call returns"
+    "refused arguments, other tensors returned than the call returns, a program's call outside the contract"
 )
 
 
+KINDS = ("launch", "barrier", "warp", "capture", "hang", "local-memory", "returned", "outside")
+
+
 def check(trial: Trial) -> Iterator[Finding]:
-    yield from of_kinds(trial, "launch", "launch", "barrier", "warp", "capture", "hang", "local-memory", "returned")
+    yield from of_kinds(trial, "launch", *KINDS)
     for run in trial.runs:
         if run.report.error is not None and not trial.hostile and not run.report.faults:
             message = f"the launcher refuses lawful arguments: {run.report.error}"

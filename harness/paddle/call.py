@@ -23,12 +23,13 @@ NOWHERE = Place(None, None)
 @dataclass
 class Call:
     """The tensors of a call, and what is to be said of it. `values` holds every argument and attribute; what the call
-    leaves in its tensors, and what it returns, goes there."""
+    leaves in its tensors, and what it returns, goes there. `addresses` and `shapes` are those of `given` before it."""
 
     form: CallForm
     values: Mapping[str, Value]
     given: dict[str, Any] = field(default_factory=dict)
     addresses: dict[str, int] = field(default_factory=dict)
+    shapes: dict[str, list[int]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
     def make(self, function: Callable[..., Any], binding: Binding) -> Report:
@@ -43,6 +44,10 @@ class Call:
             except Exception as error:
                 return Report(said(error), time.perf_counter() - begun)
             seconds = time.perf_counter() - begun
+        return self.report(returned, seconds)
+
+    def report(self, returned: Any, seconds: float) -> Report:
+        """What is to be said of the call, which is over, and returned `returned`."""
         kept = [self._take_back(name, tensor) for name, tensor in self.given.items()]
         if all(kept):
             self._take(returned)
@@ -56,6 +61,7 @@ class Call:
         if isinstance(value, np.ndarray):
             column = name in COLUMNS and value.ndim == 1
             self.given[name] = tensor = to_tensor(value, host=name in self.form.host, column=column)
+            self.shapes[name] = list(tensor.shape)
             if value.size:
                 self.addresses[name] = tensor.data_ptr()
             return tensor
@@ -89,9 +95,9 @@ class Call:
         """Take over what stands in a tensor now; note it if the shape is another, for then there is no telling."""
         array = self.values[name]
         assert isinstance(array, np.ndarray)
-        expected = [*array.shape, *[1] * (tensor.ndim > array.ndim and name in COLUMNS)]
-        if list(tensor.shape) != expected:
-            self._note("reshaped", name, f"has the shape {list(tensor.shape)} after the call, {expected} before")
+        before, after = self.shapes[name], list(tensor.shape)
+        if after != before:
+            self._note("reshaped", name, f"has the shape {after} after the call, {before} before")
             return False
         array[...] = to_array(tensor).reshape(array.shape)
         return True

@@ -1,0 +1,150 @@
+"""Turns calls of a spool into cases, of which it keeps those that differ, within limits."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opgold import __version__
+from opgold.harness import casefile
+from opgold.harness.paddle.form import form_of
+from opgold.harness.paddle.observed import Observed
+from opgold.harness.paddle.parameters import Binding
+from opgold.harness.record import files
+from opgold.harness.record.branches import Step, way
+from opgold.harness.record.folder import CALL, MANIFEST, Remembered
+from opgold.harness.record.spool import META
+from opgold.harness.record.summary import Summary
+from opgold.reference.schema import ContractError
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A call that is kept: its file, its bytes, and its way through the golden model."""
+
+    path: Path
+    size: int
+    steps: frozenset[Step]
+
+
+@dataclass
+class Sorter:
+    """Sorts what waits in `spool` into `folder`, at most `max_calls` of each op and `max_bytes` of all. `name` is the
+    module's, with its contract file if there is one.
+
+    Of calls of one op, one set of shapes, dtypes and attributes, and one way through the golden model, the first is
+    kept. When there is no room, a call on a new way takes the place of one that shares its way with another.
+    """
+
+    name: str
+    folder: Path
+    spool: Path
+    max_calls: int
+    max_bytes: int
+    bindings: dict[str, Binding] = field(default_factory=dict)
+    kept: defaultdict[str, list[Kept]] = field(default_factory=lambda: defaultdict(list))
+    _dropped: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    _unfit: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    _faults: list[str] = field(default_factory=list)
+    _known: set[Any] = field(default_factory=set)
+    _numbers: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._module = Remembered(self.name, self.bindings)
+
+    def sort(self) -> None:
+        """Sort the calls that wait now."""
+        waiting = sorted((entry.stat().st_mtime_ns, entry) for entry in self.spool.glob("*.npz"))
+        for _, path in waiting:
+            try:
+                self._sort(*files.read(path))
+            except Exception as error:  # the others must still be sorted
+                self._faults.append(f"{path.name}: {type(error).__name__}: {error}")
+            path.unlink()
+
+    def finish(self) -> Summary:
+        """Sort the rest, write down what came of all, and take the spool away."""
+        self.sort()
+        counts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self.spool.glob("*.json"))]
+        kept = {op: len(calls) for op, calls in sorted(self.kept.items())}
+        summary = Summary.of(self.name, str(self.folder), counts, self._dropped, self._unfit, self._faults, kept)
+        bindings = {op: vars(binding) for op, binding in sorted(self.bindings.items())}
+        document = {"opgold": __version__, "bindings": bindings} | summary.as_json()
+        (self.folder / MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        for path in self.spool.iterdir():
+            path.unlink()
+        self.spool.rmdir()
+        return summary
+
+    def _sort(self, observed: Observed, said: Mapping[str, Any]) -> None:
+        op, form = observed.op, form_of(observed.op)
+        if op not in self.bindings:
+            self.bindings[op] = Binding(**{key: tuple(names) for key, names in said["binding"].items()})
+        if self._module.left_out(op):
+            self._dropped[op]["which the contract leaves out"] += 1
+            return
+        case = observed.case(self._module.fixed(op))
+        try:
+            form.signature.bind(case.inputs)
+            taken = way(case)
+        except ContractError as misfit:
+            self._unfit[op][str(misfit)] += 1
+            return
+        if taken.refusal is not None and (own := self._drawn(op, taken.refusal)):
+            self._dropped[op][f"which hang on {own}, which the op makes itself"] += 1
+            return
+        shapes = tuple((n, v.shape, v.dtype.name) for n, v in sorted(case.inputs.items()) if isinstance(v, np.ndarray))
+        attributes = tuple((n, v) for n, v in sorted(case.inputs.items()) if not isinstance(v, np.ndarray))
+        key = (op, shapes, attributes, taken.steps, taken.refusal is None, observed.error is None)
+        if key in self._known:
+            self._dropped[op]["of the same shapes, attributes and branches"] += 1
+            return
+        self._known.add(key)
+        made = files.arrays(observed, inputs=False)
+        size = sum(value.nbytes for value in (*case.inputs.values(), *made.values()) if isinstance(value, np.ndarray))
+        if not self._room(op, size, taken.steps):
+            return
+        self._numbers[op] += 1
+        path = self.folder / op / f"call_{self._numbers[op]}.yaml"
+        why = f"Recorded from {self.name.partition('@')[0]}, call {said['number']} of process {said['process']}."
+        casefile.write(replace(case, why=why, refused=taken.refusal), path)
+        text = np.frombuffer(json.dumps(files.meta(observed)).encode(), np.uint8)
+        np.savez_compressed(path.with_suffix(CALL), **made, **{META: text})  # type: ignore[arg-type]
+        self.kept[op].append(Kept(path, size, taken.steps))
+
+    def _drawn(self, op: str, refusal: str) -> str:
+        """The input that the op makes itself, and that the golden model misses; empty if that is not why it refuses."""
+        absent = self.bindings[op].absent
+        missed = (a.name for a in form_of(op).signature.inputs if a.name in absent and f"{a.name}:" in refusal)
+        return next(missed, "")
+
+    def _room(self, op: str, size: int, steps: frozenset[Step]) -> bool:
+        """Whether one more call fits in; calls that show nothing of their own give way to one on a new way."""
+        new = all(call.steps != steps for call in self.kept[op])
+        while reason := self._full(op, size):
+            spare = self._spare(op) if new else None
+            if spare is None:
+                self._dropped[op][reason] += 1
+                return False
+            self.kept[op].remove(spare)
+            for suffix in (".yaml", ".npz", CALL):
+                spare.path.with_suffix(suffix).unlink(missing_ok=True)
+            self._dropped[op]["that gave way to others on new branches"] += 1
+        return True
+
+    def _full(self, op: str, size: int) -> str:
+        if len(self.kept[op]) >= self.max_calls:
+            return "above --max-calls"
+        total = sum(call.size for calls in self.kept.values() for call in calls)
+        return "above --max-bytes" if total + size > self.max_bytes else ""
+
+    def _spare(self, op: str) -> Kept | None:
+        """The last call of the op whose way another one takes, too."""
+        ways = Counter(call.steps for call in self.kept[op])
+        return next((call for call in reversed(self.kept[op]) if ways[call.steps] > 1), None)

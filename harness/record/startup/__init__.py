@@ -1,0 +1,1 @@
+"""The folder that stands first on PYTHONPATH in a recorded program."""
