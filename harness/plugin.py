@@ -1,8 +1,10 @@
 """pytest plugin: options, and parametrisation over ops, backends and regression cases.
 
 A test that takes `opgold_backend` and `opgold_case` runs once for each backend and regression case; one that takes
-`opgold_backend` and `opgold_op`, once for each backend and op of its vendor; with `opgold_sequence`, for each kept
+`opgold_backend` and `opgold_op_name`, once for each backend and op of its vendor; with `opgold_sequence`, for each kept
 sequence. A backend that cannot run here is skipped with its reason, and fails under `--opgold-require`.
+
+`opgold_op` is for tests of one's own: it calls ops on Paddle tensors and holds them to the golden models.
 
 `opgold_judge` fails a test with its findings; those that the ledger names are expected failures. At the end of a
 session that ran cases, entries of the ledger that are expired or stale fail it.
@@ -11,14 +13,17 @@ session that ran cases, entries of the ledger that are expired or stale fail it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 if TYPE_CHECKING:
+    from opgold.harness.backends import Backend
     from opgold.harness.finding import Finding
     from opgold.harness.ledger import Ledger
+    from opgold.harness.paddle.held import HeldOps
 
 RAN, KNOWN, ENTRY = "opgold_ran", "opgold_known", "opgold_entry"  # properties of a test's report
 PROFILES = {"default": 50, "ci": 200, "nightly": 5000}
@@ -42,6 +47,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how many generated cases an op: " + ", ".join(f"{name} {count}" for name, count in PROFILES.items()),
     )
     group.addoption("--opgold-seed", type=int, default=0, metavar="N", help="which cases are generated")
+    group.addoption(
+        "--opgold-module",
+        default="opgold.paddle",
+        metavar="NAME[@FILE]",
+        help="module whose ops `opgold_op` calls, and its contract (default: opgold.paddle)",
+    )
     group.addoption("--opgold-ledger", type=Path, metavar="FILE", help="known failures (default: the package's own)")
 
 
@@ -77,8 +88,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         cases = [(name, path) for name, op in _pairs(names) for path in casefile.regressions(op)]
         ids = [f"{name}-{path.parent.name}-{path.stem}" for name, path in cases]
         metafunc.parametrize(("opgold_backend", "opgold_case"), cases, ids=ids, indirect=True)
-    elif "opgold_op" in wanted:
-        metafunc.parametrize(("opgold_backend", "opgold_op"), _pairs(names), indirect=True)
+    elif "opgold_op_name" in wanted:
+        metafunc.parametrize(("opgold_backend", "opgold_op_name"), _pairs(names), indirect=True)
     else:
         metafunc.parametrize("opgold_backend", names, indirect=True)
     if "opgold_sequence" in wanted:
@@ -102,17 +113,25 @@ def opgold_backend(request: pytest.FixtureRequest) -> Any:
     """A backend that can run here."""
     from opgold.harness import backends
 
-    backend = backends.get(request.param)
+    return _available(request, backends.get(request.param))
+
+
+def _available(request: pytest.FixtureRequest, backend: Backend) -> Backend:
     if reason := backend.unavailable():
-        message = f"backend {request.param} is not available: {reason}"
-        if request.config.getoption("--opgold-require"):
-            pytest.fail(message, pytrace=False)
-        pytest.skip(message)
+        _unusable(request, f"backend {backend.name} is not available: {reason}")
     return backend
 
 
+def _unusable(request: pytest.FixtureRequest, message: str) -> NoReturn:
+    """Skip the test, or fail it where the backend is required."""
+    __tracebackhide__ = True
+    if request.config.getoption("--opgold-require"):
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)
+
+
 @pytest.fixture
-def opgold_op(request: pytest.FixtureRequest, opgold_backend: Any) -> str:
+def opgold_op_name(request: pytest.FixtureRequest, opgold_backend: Any) -> str:
     """An op that the backend has."""
     return _present(request, opgold_backend, request.param)
 
@@ -142,11 +161,35 @@ def opgold_sequence(request: pytest.FixtureRequest, opgold_backend: Any) -> Any:
 
 def _present(request: pytest.FixtureRequest, backend: Any, op: str) -> str:
     if not backend.has(op):
-        message = f"backend {backend.name} does not have {op}"
-        if request.config.getoption("--opgold-require"):
-            pytest.fail(message, pytrace=False)
-        pytest.skip(message)
+        _unusable(request, f"backend {backend.name} does not have {op}")
     return op
+
+
+@pytest.fixture(scope="session")
+def opgold_module(request: pytest.FixtureRequest) -> str:
+    """The module whose ops `opgold_op` calls: what `--opgold-module` says. A conftest.py may say another one."""
+    return str(request.config.getoption("--opgold-module"))
+
+
+@pytest.fixture
+def opgold_op(request: pytest.FixtureRequest, opgold_module: str) -> HeldOps:
+    """Calls ops of a module on Paddle tensors, by FastDeploy's names or opgold's; fails the test where one departs from
+    its golden model."""
+    from opgold.harness.backends import UnknownBackend
+    from opgold.harness.backends.module import Module
+    from opgold.harness.paddle.held import HeldOps
+
+    try:
+        module = Module(f"module:{opgold_module}")
+    except UnknownBackend as error:
+        pytest.fail(f"--opgold-module: {error}", pytrace=False)
+    _available(request, module)
+    return HeldOps(module, _failed, partial(_unusable, request))
+
+
+def _failed(text: str) -> NoReturn:
+    __tracebackhide__ = True
+    pytest.fail(text)
 
 
 @pytest.fixture

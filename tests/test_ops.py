@@ -10,9 +10,9 @@ def test_regression(opgold_case, opgold_backend, opgold_judge):
     assert ran, "the case was not executed"
 
 
-def test_generated(opgold_op, opgold_backend, opgold_examples, opgold_seed, opgold_ledger, opgold_judge):
-    outcome = search(opgold_op, opgold_backend, opgold_examples, opgold_seed, ledger=opgold_ledger)
+def test_generated(opgold_op_name, opgold_backend, opgold_examples, opgold_seed, opgold_ledger, opgold_judge):
+    outcome = search(opgold_op_name, opgold_backend, opgold_examples, opgold_seed, ledger=opgold_ledger)
     if outcome.case is not None:
-        opgold_judge(opgold_op, save(outcome.case, outcome.findings))
+        opgold_judge(opgold_op_name, save(outcome.case, outcome.findings))
     assert outcome.executed >= opgold_examples // 2, "too few cases were executed"
-    opgold_judge(opgold_op, outcome.known)
+    opgold_judge(opgold_op_name, outcome.known)

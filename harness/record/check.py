@@ -31,11 +31,6 @@ def check(
 def misfits(recording: Recorded, op: str) -> list[Finding]:
     """A finding for each way in which calls of an op do not fit its signature."""
     return [
-        Finding(
-            op,
-            recording.name,
-            "launch",
-            f"the program made {count:,} call{'s' * (count > 1)} that no case can say: {why}",
-        )
+        Finding(op, recording.name, "launch", f"calls that no case can say, {count:,} of them: {why}")
         for why, count in recording.told["unfit"].get(op, {}).items()
     ]

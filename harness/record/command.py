@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -29,6 +30,8 @@ def record(
     max_bytes: Annotated[int, typer.Option(min=1, help="Bytes kept of all calls.")] = MAX_BYTES,
 ) -> None:
     """Run COMMAND and record the calls that it makes of a module's ops on Paddle tensors; exits as COMMAND does."""
+    if shutil.which(command[0]) is None:
+        raise Unrecordable(f"{command[0]}: there is no such command")
     session = Session(module, out, ops=op or (), max_calls=max_calls, max_bytes=max_bytes)
     code = run(session, command)
     typer.echo("\n".join(session.end().lines()), err=True)
@@ -36,12 +39,8 @@ def record(
 
 
 def run(session: Session, command: list[str]) -> int:
-    """Run the program to its end, and sort its calls meanwhile; what it exits with. Raises Unrecordable."""
-    try:
-        program = subprocess.Popen(command, env=environment(session))
-    except OSError as error:
-        session.end()
-        raise Unrecordable(f"{command[0]}: {error.strerror}") from error
+    """Run the program to its end, and sort its calls meanwhile; what it exits with."""
+    program = subprocess.Popen(command, env=environment(session))
     before = {
         signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),  # a terminal tells the program, too
         signal.SIGTERM: signal.signal(signal.SIGTERM, lambda *_: program.terminate()),

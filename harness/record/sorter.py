@@ -13,6 +13,9 @@ import numpy as np
 
 from opgold import __version__
 from opgold.harness import casefile
+from opgold.harness.backends.played import Played
+from opgold.harness.case import Case
+from opgold.harness.oracles import judge_runs
 from opgold.harness.paddle.form import form_of
 from opgold.harness.paddle.observed import Observed
 from opgold.harness.paddle.parameters import Binding
@@ -21,6 +24,7 @@ from opgold.harness.record.branches import Step, way
 from opgold.harness.record.folder import CALL, MANIFEST, Remembered
 from opgold.harness.record.spool import META
 from opgold.harness.record.summary import Summary
+from opgold.harness.runner import try_case
 from opgold.reference.schema import ContractError
 
 
@@ -39,7 +43,8 @@ class Sorter:
     module's, with its contract file if there is one.
 
     Of calls of one op, one set of shapes, dtypes and attributes, and one way through the golden model, the first is
-    kept. When there is no room, a call on a new way takes the place of one that shares its way with another.
+    kept, and the first that departs from the golden model in another manner. When there is no room, a call on a new
+    way takes the place of one that shares its way with another.
     """
 
     name: str
@@ -101,7 +106,8 @@ class Sorter:
             return
         shapes = tuple((n, v.shape, v.dtype.name) for n, v in sorted(case.inputs.items()) if isinstance(v, np.ndarray))
         attributes = tuple((n, v) for n, v in sorted(case.inputs.items()) if not isinstance(v, np.ndarray))
-        key = (op, shapes, attributes, taken.steps, taken.refusal is None, observed.error is None)
+        case = replace(case, refused=taken.refusal)
+        key = (op, shapes, attributes, taken.steps, self._departures(case, observed))
         if key in self._known:
             self._dropped[op]["of the same shapes, attributes and branches"] += 1
             return
@@ -113,10 +119,16 @@ class Sorter:
         self._numbers[op] += 1
         path = self.folder / op / f"call_{self._numbers[op]}.yaml"
         why = f"Recorded from {self.name.partition('@')[0]}, call {said['number']} of process {said['process']}."
-        casefile.write(replace(case, why=why, refused=taken.refusal), path)
+        casefile.write(replace(case, why=why), path)
         text = np.frombuffer(json.dumps(files.meta(observed)).encode(), np.uint8)
         np.savez_compressed(path.with_suffix(CALL), **made, **{META: text})  # type: ignore[arg-type]
         self.kept[op].append(Kept(path, size, taken.steps))
+
+    def _departures(self, case: Case, observed: Observed) -> frozenset[tuple[str, ...]]:
+        """The kinds of findings on a call."""
+        player = Played("recorded", self._module)
+        player.add(case, observed)
+        return frozenset(finding.kind for finding in judge_runs(try_case(case, player)))
 
     def _drawn(self, op: str, refusal: str) -> str:
         """The input that the op makes itself, and that the golden model misses; empty if that is not why it refuses."""

@@ -75,7 +75,7 @@ class Summary:
             tail = f"; not kept: {', '.join(dropped)}" if dropped else ""
             lines.append(f"  {op}: {count:,} calls, {self.kept.get(op, 0):,} kept{tail}")
             for why, number in self.unfit.get(op, {}).items():
-                lines.append(f"    {number:,} that no case can say: {_one_line(why)}")
+                lines.append(f"    {number:,} that no case can say: {why.splitlines()[0]}")
         if silent := [op for op in self.has if op not in self.seen]:
             lines.append(f"  not called: {', '.join(silent)}")
         lines += [f"  recording failed: {text}" for text in self.faults]
@@ -97,7 +97,3 @@ def _merged(counts: Iterable[Counts]) -> dict[str, dict[str, int]]:
 
 def _plural(number: int, what: str, ending: str = "s") -> str:
     return f"{number} {what}{'' if number == 1 else ending}"
-
-
-def _one_line(text: str) -> str:
-    return "; ".join(text.splitlines())
