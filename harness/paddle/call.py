@@ -146,7 +146,7 @@ class Call:
         self.faults.append(Fault(kind, NOWHERE, argument=argument, detail=detail))
 
 
-def said(error: Exception) -> str:
+def said(error: BaseException) -> str:
     """What an exception says, without Paddle's trace through its own code."""
     lines = [line.strip() for line in str(error).splitlines()]
     if "Error Message Summary:" in lines:

@@ -71,12 +71,15 @@ class HeldOps:
 
     def _observer(self, op: str) -> tuple[Callable[..., Any], Observer]:
         __tracebackhide__ = True
+        said = ""
         try:
             function, binding = self._module.bound(op)
-            return function, Observer(op, function, binding)
+            observer = Observer(op, function, binding)
         except CallMismatch as mismatch:
             said = str(mismatch)
-        self._failed(op, said)
+        if said:
+            self._failed(op, said)
+        return function, observer
 
     def _begin(self, observer: Observer, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[_Begun | None, str]:
         """The call as it begins, hostile if the golden model refuses its inputs; or why it is no call of the op."""

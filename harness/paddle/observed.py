@@ -167,7 +167,7 @@ def digest(op: str, values: Iterable[tuple[str, Value]]) -> bytes:
             continue
         if isinstance(value, np.ndarray):
             seen.update(f"{name} {value.dtype} {value.shape}".encode())
-            seen.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
+            seen.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
         else:
             seen.update(f"{name} {value!r}".encode())
     return seen.digest()

@@ -51,8 +51,9 @@ def read(path: Path, inputs: Mapping[str, np.ndarray] | None = None) -> tuple[Ob
         if inputs is None:
             return found[f"{BEFORE}/{name}"]
         array = inputs[name]
-        raw = array.view(np.uint16) if said[BEFORE][name]["dtype"] == "bfloat16" else array
-        return raw.reshape(said[BEFORE][name]["shape"])
+        raw: np.ndarray = array.view(np.uint16) if said[BEFORE][name]["dtype"] == "bfloat16" else array
+        shaped: np.ndarray = raw.reshape(said[BEFORE][name]["shape"])
+        return shaped
 
     given = {name: _snapshot(before(name), told) for name, told in said[BEFORE].items()}
     after = {n: _snapshot(found.get(f"{AFTER}/{n}", given[n].raw), told) for n, told in said[AFTER].items()}

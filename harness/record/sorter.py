@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -82,9 +83,7 @@ class Sorter:
         bindings = {op: vars(binding) for op, binding in sorted(self.bindings.items())}
         document = {"opgold": __version__, "bindings": bindings} | summary.as_json()
         (self.folder / MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-        for path in self.spool.iterdir():
-            path.unlink()
-        self.spool.rmdir()
+        shutil.rmtree(self.spool, ignore_errors=True)  # a process that outlives the program may still write
         return summary
 
     def _sort(self, observed: Observed, said: Mapping[str, Any]) -> None:

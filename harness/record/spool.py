@@ -68,12 +68,14 @@ class Spool:
         """Count a call that is not kept, and why."""
         with self._lock:
             self._dropped[op][reason] += 1
+            self._fresh = True
         self.tell(PATIENCE)
 
     def unfit(self, op: str, why: str) -> None:
         """Count a call that cannot be a case, and why."""
         with self._lock:
             self._unfit[op][why] += 1
+            self._fresh = True
         self.tell(PATIENCE)
 
     def fault(self, text: str) -> None:
@@ -105,6 +107,7 @@ class Spool:
             text = np.frombuffer(json.dumps(meta | {"process": os.getpid()}).encode(), np.uint8)
             with part.open("wb") as file:
                 np.savez(file, **arrays, **{META: text})  # type: ignore[arg-type]
+            size = part.stat().st_size
             part.replace(path)
             self._waiting, self._bytes, self._unlooked = self._waiting + 1, self._bytes + size, self._unlooked + 1
         self.tell(PATIENCE)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+NAMED = 8  # ops that were not called
 Counts = Mapping[str, Mapping[str, int]]  # by op, by reason
 
 
@@ -67,17 +68,18 @@ class Summary:
             return lines + [f"  recording failed: {text}" for text in self.faults]
         total, kept = sum(self.seen.values()), sum(self.kept.values())
         lines = [
-            f"opgold record: {total:,} calls of {_plural(len(self.seen), 'op')} of {module} in "
+            f"opgold record: {_plural(total, 'call')} of {_plural(len(self.seen), 'op')} of {module} in "
             f"{_plural(self.processes, 'process', 'es')}, {kept:,} kept in {self.folder}"
         ]
         for op, count in self.seen.items():
             dropped = [f"{number:,} {reason}" for reason, number in self.dropped.get(op, {}).items()]
             tail = f"; not kept: {', '.join(dropped)}" if dropped else ""
-            lines.append(f"  {op}: {count:,} calls, {self.kept.get(op, 0):,} kept{tail}")
+            lines.append(f"  {op}: {_plural(count, 'call')}, {self.kept.get(op, 0):,} kept{tail}")
             for why, number in self.unfit.get(op, {}).items():
                 lines.append(f"    {number:,} that no case can say: {why.splitlines()[0]}")
         if silent := [op for op in self.has if op not in self.seen]:
-            lines.append(f"  not called: {', '.join(silent)}")
+            more = f" and {_plural(len(silent) - NAMED, 'more op')}" if len(silent) > NAMED else ""
+            lines.append(f"  not called: {', '.join(silent[:NAMED])}{more}")
         lines += [f"  recording failed: {text}" for text in self.faults]
         if kept:
             lines.append(f"  now: opgold check --recorded {self.folder}")
@@ -96,4 +98,4 @@ def _merged(counts: Iterable[Counts]) -> dict[str, dict[str, int]]:
 
 
 def _plural(number: int, what: str, ending: str = "s") -> str:
-    return f"{number} {what}{'' if number == 1 else ending}"
+    return f"{number:,} {what}{'' if number == 1 else ending}"

@@ -3,6 +3,7 @@
 The `sitecustomize` that this one hides, if there is one, runs too.
 """
 
+import importlib
 import os
 import sys
 
@@ -13,7 +14,7 @@ def _give_way() -> None:
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != here]
     ours = sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # noqa: F401
+        importlib.import_module("sitecustomize")
     except ModuleNotFoundError as error:
         if error.name != "sitecustomize":
             raise
