@@ -14,7 +14,7 @@ from opgold.harness.case import Case
 from opgold.harness.finding import Finding
 from opgold.harness.oracles import judge
 from opgold.harness.paddle.form import sharing
-from opgold.harness.paddle.observed import Observed, Observer, Unobservable
+from opgold.harness.paddle.observed import Observed, Observer, Unobservable, drawn
 from opgold.harness.paddle.parameters import CallMismatch
 from opgold.harness.runner import run_golden, try_case
 from opgold.reference import schema
@@ -65,6 +65,8 @@ class HeldOps:
             raise
         if begun is None:
             self._failed(op, f"the test's call does not fit the op, and the op took it: {misfit}")
+        if begun.case.refused and (own := drawn(op, self._module.bound(op)[1], begun.case.refused)):
+            self._failed(op, f"the call cannot be held to the golden model: the op makes {own} itself")
         begun.observed.ended(begun.given, returned)
         self._judge(begun)
         return returned

@@ -44,7 +44,7 @@ def read(path: Path, inputs: Mapping[str, np.ndarray] | None = None) -> tuple[Ob
     """The call of a file, and what else is said of it. `inputs` are the arrays before the call where the file lacks
     them; they get the shapes that the tensors had. Raises OSError, ValueError and KeyError."""
     with np.load(path, allow_pickle=False) as file:
-        found = {name: file[name] for name in file.files}
+        found: dict[str, np.ndarray] = {name: file[name] for name in file.files}
     said: dict[str, Any] = json.loads(found[META].tobytes())
 
     def before(name: str) -> np.ndarray:

@@ -18,6 +18,7 @@ from opgold.harness.paddle.parameters import CallMismatch
 from opgold.harness.record import files
 from opgold.harness.record.spool import Spool
 
+MOST_KNOWN = 1 << 18  # contents that are told apart before a call is left in the spool
 Begun = tuple[Observed, Mapping[str, Any], bytes, int]  # the call, its tensors, its content's key, its number
 
 
@@ -125,6 +126,8 @@ class Recorder:
             else:
                 observed.raised(error)
             if self._spool.put(observed.op, files.arrays(observed), {**files.meta(observed), **how, "number": number}):
+                if len(self._known) >= MOST_KNOWN:
+                    self._known.clear()  # what comes again is then found alike by the sorter
                 self._known.add(key)
         except Exception as trouble:
             self._spool.fault(f"{observed.op}: {type(trouble).__name__}: {trouble}")

@@ -18,7 +18,7 @@ from opgold.harness.backends.played import Played
 from opgold.harness.case import Case
 from opgold.harness.oracles import judge_runs
 from opgold.harness.paddle.form import form_of
-from opgold.harness.paddle.observed import Observed
+from opgold.harness.paddle.observed import Observed, drawn
 from opgold.harness.paddle.parameters import Binding
 from opgold.harness.record import files
 from opgold.harness.record.branches import Step, way
@@ -100,7 +100,7 @@ class Sorter:
         except ContractError as misfit:
             self._unfit[op][str(misfit)] += 1
             return
-        if taken.refusal is not None and (own := self._drawn(op, taken.refusal)):
+        if taken.refusal is not None and (own := drawn(op, self.bindings[op], taken.refusal)):
             self._dropped[op][f"which hang on {own}, which the op makes itself"] += 1
             return
         shapes = tuple((n, v.shape, v.dtype.name) for n, v in sorted(case.inputs.items()) if isinstance(v, np.ndarray))
@@ -128,12 +128,6 @@ class Sorter:
         player = Played("recorded", self._module)
         player.add(case, observed)
         return frozenset(finding.kind for finding in judge_runs(try_case(case, player)))
-
-    def _drawn(self, op: str, refusal: str) -> str:
-        """The input that the op makes itself, and that the golden model misses; empty if that is not why it refuses."""
-        absent = self.bindings[op].absent
-        missed = (a.name for a in form_of(op).signature.inputs if a.name in absent and f"{a.name}:" in refusal)
-        return next(missed, "")
 
     def _room(self, op: str, size: int, steps: frozenset[Step]) -> bool:
         """Whether one more call fits in; calls that show nothing of their own give way to one on a new way."""

@@ -1,6 +1,16 @@
 """The fixture `opgold_op`: a test that calls a wrong op fails with the finding; one that calls a right one passes."""
 
+import re
+from functools import partial
+from pathlib import Path
+
 import pytest
+
+from opgold.harness import casefile
+from opgold.harness.paddle.call import Call
+from opgold.harness.paddle.form import form_of
+from opgold.harness.paddle.held import HeldOps
+from opgold.harness.runner import arguments
 
 pytest_plugins = ["pytester"]
 
@@ -142,9 +152,45 @@ def test_opgolds_own_ops_are_the_default(run):
     run(TESTS).assert_outcomes(passed=3)
 
 
-@pytest.mark.parametrize(("module", "said"), [("no_such_ops", "cannot be imported"), ("", "a module's name follows")])
-def test_a_module_that_cannot_be_had_is_said(run, module, said):
-    result = run(TESTS, "--opgold-module", module, "--opgold-require")
+EXAMPLE = re.search(
+    r"### A regression test in a FastDeploy checkout.*?```python\n(.*?)```",
+    (Path(__file__).parents[2] / "docs" / "record.md").read_text(),
+    re.DOTALL,
+)[1]
+
+
+def test_the_example_of_the_documentation(run, pytester):
+    """On opgold's own ops, since FastDeploy's need a device; and, where there are none, skipped with the reason."""
+    name = "fastdeploy.model_executor.ops.gpu"
+    run(EXAMPLE.replace(name, "opgold.paddle")).assert_outcomes(passed=2)
+    skipped = run(EXAMPLE, "-rs")
+    skipped.assert_outcomes(skipped=2)
+    skipped.stdout.fnmatch_lines([f"*{name} cannot be imported: ModuleNotFoundError*"])
+    run(EXAMPLE, "--opgold-require").assert_outcomes(errors=2)
+
+
+def test_what_the_op_draws_itself_cannot_be_held_to_anything(module):
+    class Failed(BaseException):
+        pass
+
+    def fail(text):
+        raise Failed(text)
+
+    def draw(*given):
+        return None
+
+    op = "verify_draft_tokens"
+    case = casefile.read(next(p for p in casefile.regressions(op) if "uniforms:" in p.read_text()))
+    draw.__signature__ = module.right(op).__signature__
+    backend = module(**{op: draw})
+    held = HeldOps(backend, fail, fail)
+    with pytest.raises(Failed, match="cannot be held to the golden model: the op makes uniforms itself"):
+        Call(form_of(op), arguments(case, 0)).make(partial(held, op), backend.bound(op)[1])
+
+
+@pytest.mark.parametrize(("name", "said"), [("no_such_ops", "cannot be imported"), ("", "a module's name follows")])
+def test_a_module_that_cannot_be_had_is_said(run, name, said):
+    result = run(TESTS, "--opgold-module", name, "--opgold-require")
     assert result.ret == 1
     assert said in result.stdout.str()
     assert "passed" not in result.stdout.str()

@@ -118,8 +118,8 @@ def main(monkeypatch, *arguments):
         (["record", "--module", "some_ops", "--out", "calls", "--", "true"], "calls is not an empty folder"),
         (["record", "--module", "some_ops", "--out", "new", "--", "no_such_program"], "there is no such command"),
         (
-            ["record", "--module", "some_ops", "--op", "rebuild_paddin", "--out", "new", "true"],
-            "no op 'rebuild_paddin'",
+            ["record", "--module", "some_ops", "--op", "padding", "--out", "new", "true"],
+            "no op 'padding'",
         ),
         (["record", "--module", "some_ops@none.yaml", "--out", "new", "--", "true"], "none.yaml: No such file"),
         (["check", "--recorded", "none"], "recorded: none: there is no such folder"),
