@@ -4,8 +4,10 @@ import re
 from functools import partial
 from pathlib import Path
 
+import paddle  # noqa: F401
 import pytest
 
+import opgold.paddle  # noqa: F401  (what a test of pytester's is the first to import is taken away again)
 from opgold.harness import casefile
 from opgold.harness.paddle.call import Call
 from opgold.harness.paddle.form import form_of
