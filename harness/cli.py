@@ -1,4 +1,4 @@
-"""The command line: `opgold check`, `list`, `show`, `doctor`, `case`, `bench`. Exit 0 clean, 1 findings, 2 usage."""
+"""The command line: `opgold check`, `record`, `list`, `show`, `bench` and others. Exit 0 clean, 1 findings, 2 usage."""
 
 from __future__ import annotations
 

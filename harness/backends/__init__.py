@@ -28,9 +28,9 @@ def get(name: str) -> Backend:
 
         return Paddle()
     if name.startswith(MODULE):
-        from opgold.harness.backends.module import Module
+        from opgold.harness.backends.apart import Apart
 
-        return Module(name)
+        return Apart(name)
     if name.startswith(RECORDED):
         from opgold.harness.record.folder import Recorded
 

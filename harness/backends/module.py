@@ -27,7 +27,8 @@ from opgold.reference.schema import ContractError, Signature, Value, evaluate
 class Module(Backend):
     """`module:NAME`, or `module:NAME@FILE` with the file that says where it differs from opgold's contract.
 
-    Calls are made in this process, and only on lawful inputs: nothing guards what the module's kernels reach.
+    Calls are made in this process, and only on lawful inputs: nothing guards what the module's kernels reach. `Apart`
+    makes them in another one.
     """
 
     allocates = True
@@ -177,3 +178,27 @@ class Module(Backend):
             assert function is not None, op
             self._calls[op] = function, bind(form_of(op), function)
         return self._calls[op]
+
+
+class Remembered(Module):
+    """A module that is not in this process: how each op is called is known, or why it cannot be. `bindings` may grow.
+
+    `name` is NAME or NAME@FILE.
+    """
+
+    def __init__(self, name: str, bindings: Mapping[str, Binding | str]) -> None:
+        super().__init__(f"module:{name}", ModuleType(name.partition("@")[0]))
+        self._bindings = bindings
+
+    def has(self, op: str) -> bool:
+        return op in self._bindings
+
+    def bound(self, op: str) -> tuple[Callable[..., Any], Binding]:
+        binding = self._bindings[op]
+        if isinstance(binding, str):
+            raise CallMismatch(binding)
+        return _elsewhere, binding
+
+
+def _elsewhere(*_: Any, **__: Any) -> Any:
+    raise AssertionError("a module that is not in this process was called")

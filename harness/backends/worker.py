@@ -46,7 +46,9 @@ def portable(error: Exception) -> Exception:
     return error
 
 
-def serve(connection: Connection, open_device: Callable[[], runtime.Device]) -> None:
+def serve(
+    connection: Connection, open_device: Callable[[], Any], answer: Callable[[Any, dict[str, Any]], Any] = answer
+) -> None:
     """Answer requests with (result, None) or (None, exception). The first answer says why the device is unusable."""
     try:
         device = open_device()

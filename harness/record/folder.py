@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from opgold.harness.backends.base import UnknownBackend
-from opgold.harness.backends.module import Module
+from opgold.harness.backends.module import Remembered
 from opgold.harness.backends.played import Played
 from opgold.harness.case import Case
 from opgold.harness.paddle.parameters import Binding
@@ -28,20 +27,6 @@ class RecordingError(UnknownBackend):
 
 class Unrecordable(ValueError):
     """A recording that cannot be made as it was asked for."""
-
-
-class Remembered(Module):
-    """A module that is not here. How its functions take their arguments is known."""
-
-    def __init__(self, name: str, bindings: dict[str, Binding]) -> None:
-        super().__init__(f"module:{name}", ModuleType(name.partition("@")[0]))
-        self._bindings = bindings
-
-    def has(self, op: str) -> bool:
-        return op in self._bindings
-
-    def bound(self, op: str) -> tuple[Callable[..., Any], Binding]:
-        return _gone, self._bindings[op]
 
 
 class Recorded(Played):
@@ -102,7 +87,3 @@ def manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise RecordingError(f"{path}: expected a mapping")
     return document
-
-
-def _gone(*_: Any, **__: Any) -> Any:
-    raise AssertionError("a module that is not here was called")

@@ -14,6 +14,7 @@ import numpy as np
 
 from opgold import __version__
 from opgold.harness import casefile
+from opgold.harness.backends.module import Remembered
 from opgold.harness.backends.played import Played
 from opgold.harness.case import Case
 from opgold.harness.oracles import judge_runs
@@ -22,7 +23,7 @@ from opgold.harness.paddle.observed import Observed, drawn
 from opgold.harness.paddle.parameters import Binding
 from opgold.harness.record import files
 from opgold.harness.record.branches import Step, way
-from opgold.harness.record.folder import CALL, MANIFEST, Remembered
+from opgold.harness.record.folder import CALL, MANIFEST
 from opgold.harness.record.spool import META
 from opgold.harness.record.summary import Summary
 from opgold.harness.runner import try_case

@@ -21,7 +21,7 @@ META = "meta"  # the entry of a file that is no array of the call
 MOST_WAITING = 4096  # calls
 LOOK_AGAIN = 256  # calls of this process, after which those of all that wait are counted anew
 MOST_FAULTS = 20  # different ones that are told
-PATIENCE = 1.0  # seconds between two reports of counts alone
+PATIENCE = 1.0  # seconds between two reports of counts, where no call is left
 
 
 class Spool:
@@ -110,7 +110,7 @@ class Spool:
             size = part.stat().st_size
             part.replace(path)
             self._waiting, self._bytes, self._unlooked = self._waiting + 1, self._bytes + size, self._unlooked + 1
-        self.tell(PATIENCE)
+        self.tell()
         return True
 
     def _full(self, size: int) -> bool:

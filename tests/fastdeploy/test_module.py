@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ import paddle
 import pytest
 
 from opgold.harness import backends, casefile, check, session
+from opgold.harness.backends.apart import Apart
 from opgold.harness.backends.base import UnknownBackend
 from opgold.harness.paddle import contract as contracts
 from opgold.harness.paddle.form import FOLDER, FormError, form_of, parse
+from opgold.harness.paddle.parameters import CallMismatch
 from opgold.harness.search import search
 from opgold.reference import schema
 
@@ -285,6 +288,61 @@ def test_modules_that_cannot_be_used_are_said():
     assert "cannot be imported" in backends.get("module:no_such_module").unavailable()
     with pytest.raises(UnknownBackend):
         backends.get("module:")
+
+
+CRASHING = f"""
+import os
+import signal
+import time
+
+import paddle
+
+
+def {OP}(seq_lens_this_time, seq_lens_encoder, seq_lens_decoder, real_bsz, value):
+    if value == 13:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if value == 14:
+        time.sleep(60)
+    for slot in range(real_bsz):
+        if seq_lens_encoder[slot] == 0:
+            seq_lens_this_time[slot] = value if seq_lens_decoder[slot] != 0 else 0
+    print("what a module prints", value)
+
+
+def {NEW}(seq_lens_this_time):
+    return seq_lens_this_time
+"""
+
+
+def test_a_call_that_kills_its_process_is_a_finding_and_the_next_gets_a_fresh_one(tmp_path, monkeypatch):
+    (tmp_path / "crashing_ops.py").write_text(CRASHING)
+    monkeypatch.syspath_prepend(tmp_path)  # the process gets this one's path
+    backend = Apart("module:crashing_ops", time_limit=5)
+    assert backend.unavailable() == ""
+    assert [op for op in schema.ops() if backend.has(op)] == [NEW, OP]
+    with pytest.raises(CallMismatch, match="it lacks seq_lens_encoder, seq_lens_decoder"):
+        backend.prepare(NEW)
+    case = casefile.read(next(p for p in casefile.regressions(OP) if casefile.read(p).refused is None))
+
+    def found(value):
+        changed = replace(case, inputs={**case.inputs, "value": value}, expect={}, path=None)
+        return [(finding.oracle, finding.message) for finding in check.run_case(changed, backend)[1]]
+
+    try:
+        assert found(12) == []
+        assert found(13) == [("bounds", f"in a call of {OP}: the process died: SIGSEGV")]
+        assert found(12) == []
+        backend._time_limit = 0.5
+        assert found(14) == [("launch", f"in a call of {OP}: no answer within 0.5 s")]
+    finally:
+        backend.close()
+
+
+def test_a_module_that_dies_as_it_is_imported_cannot_be_used(tmp_path, monkeypatch):
+    (tmp_path / "dying_ops.py").write_text("import os\nos._exit(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    said = Apart("module:dying_ops").unavailable()
+    assert said == "dying_ops cannot be imported: the process ended with exit code 3"
 
 
 def test_the_command_line_takes_a_module(tmp_path):
