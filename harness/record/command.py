@@ -33,6 +33,7 @@ def record(
     if shutil.which(command[0]) is None:
         raise Unrecordable(f"{command[0]}: there is no such command")
     session = Session(module, out, ops=op or (), max_calls=max_calls, max_bytes=max_bytes)
+    session.open()
     code = run(session, command)
     typer.echo("\n".join(session.end().lines()), err=True)
     raise typer.Exit(code)

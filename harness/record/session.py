@@ -21,7 +21,7 @@ SPOOL = ".spool"
 
 
 class Session:
-    """Makes the folder, and the sorter for it. `summary` is there when the recording has ended.
+    """Calls of `module` (NAME or NAME@FILE) into the folder `out`. `summary` is there when the recording has ended.
 
     Raises UnknownOp, UnknownBackend, Unrecordable.
     """
@@ -41,30 +41,31 @@ class Session:
         self.folder = Path(out)
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise Unrecordable(f"{out} is not an empty folder; name another one")
-        self.name, _, file = module.partition("@")
         self.ops = list(ops)
         self.max_bytes = max_bytes
         self.spool = self.folder.absolute() / SPOOL  # a process of the program may stand elsewhere
-        try:
-            self.spool.mkdir(parents=True)
-        except OSError as error:
-            raise Unrecordable(f"{out}: {error.strerror}") from error
-        if file:
-            shutil.copyfile(file, self.folder / CONTRACT)
-        self.sorter = Sorter(self.module, self.folder, self.spool, max_calls, max_bytes)
+        self.name, _, self._contract = module.partition("@")
+        self.module = f"{self.name}@{self.folder.absolute() / CONTRACT}" if self._contract else self.name
+        self._max_calls = max_calls
         self.summary: Summary | None = None
         self._recorder: Recorder | None = None
 
-    @property
-    def module(self) -> str:
-        """NAME or NAME@FILE, with the contract's copy."""
-        own = self.folder.absolute() / CONTRACT
-        return f"{self.name}@{own}" if own.exists() else self.name
+    def open(self) -> None:
+        """Make the folder. Raises Unrecordable."""
+        try:
+            self.spool.mkdir(parents=True)
+            if self._contract:
+                shutil.copyfile(self._contract, self.folder / CONTRACT)
+        except OSError as error:
+            raise Unrecordable(f"{self.folder}: {error.strerror}") from error
+        self.sorter = Sorter(self.module, self.folder, self.spool, self._max_calls, self.max_bytes)
 
     def start(self) -> None:
-        """Record in this process. Raises what importing the module raises."""
+        """Record in this process. Raises Unrecordable, and what importing the module raises."""
+        loaded = importlib.import_module(self.name)
+        self.open()
         spool = Spool(self.spool, self.max_bytes, self.sorter.sort)
-        self._recorder = Recorder(self.module, importlib.import_module(self.name), spool, self.ops)
+        self._recorder = Recorder(self.module, loaded, spool, self.ops)
         self._spool = spool
         self._recorder.start()
 

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,35 +39,33 @@ class Kept:
     steps: frozenset[Step]
 
 
-@dataclass
 class Sorter:
     """Sorts what waits in `spool` into `folder`, at most `max_calls` of each op and `max_bytes` of all. `name` is the
     module's, with its contract file if there is one.
 
     Of calls of one op, one set of shapes, dtypes and attributes, and one way through the golden model, the first is
     kept, and the first that departs from the golden model in another manner. When there is no room, a call on a new
-    way takes the place of one that shares its way with another.
+    way takes the place of one that shares its way with another. Raises UnknownBackend.
     """
 
-    name: str
-    folder: Path
-    spool: Path
-    max_calls: int
-    max_bytes: int
-    bindings: dict[str, Binding] = field(default_factory=dict)
-    kept: defaultdict[str, list[Kept]] = field(default_factory=lambda: defaultdict(list))
-    _dropped: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    _unfit: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    _faults: list[str] = field(default_factory=list)
-    _known: set[Any] = field(default_factory=set)
-    _numbers: Counter[str] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        self._module = Remembered(self.name, self.bindings)
+    def __init__(self, name: str, folder: Path, spool: Path, max_calls: int, max_bytes: int) -> None:
+        self.folder = folder
+        self._name = name
+        self._spool = spool
+        self._max_calls = max_calls
+        self._max_bytes = max_bytes
+        self._bindings: dict[str, Binding] = {}
+        self._module = Remembered(name, self._bindings)
+        self._kept: defaultdict[str, list[Kept]] = defaultdict(list)
+        self._dropped: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._unfit: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._faults: list[str] = []
+        self._known: set[Any] = set()
+        self._numbers: Counter[str] = Counter()
 
     def sort(self) -> None:
         """Sort the calls that wait now."""
-        waiting = sorted((entry.stat().st_mtime_ns, entry) for entry in self.spool.glob("*.npz"))
+        waiting = sorted((entry.stat().st_mtime_ns, entry) for entry in self._spool.glob("*.npz"))
         for _, path in waiting:
             try:
                 self._sort(*files.read(path))
@@ -78,19 +76,19 @@ class Sorter:
     def finish(self) -> Summary:
         """Sort the rest, write down what came of all, and take the spool away."""
         self.sort()
-        counts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self.spool.glob("*.json"))]
-        kept = {op: len(calls) for op, calls in sorted(self.kept.items())}
-        summary = Summary.of(self.name, str(self.folder), counts, self._dropped, self._unfit, self._faults, kept)
-        bindings = {op: vars(binding) for op, binding in sorted(self.bindings.items())}
+        counts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self._spool.glob("*.json"))]
+        kept = {op: len(calls) for op, calls in sorted(self._kept.items())}
+        summary = Summary.of(self._name, str(self.folder), counts, self._dropped, self._unfit, self._faults, kept)
+        bindings = {op: vars(binding) for op, binding in sorted(self._bindings.items())}
         document = {"opgold": __version__, "bindings": bindings} | summary.as_json()
         (self.folder / MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-        shutil.rmtree(self.spool, ignore_errors=True)  # a process that outlives the program may still write
+        shutil.rmtree(self._spool, ignore_errors=True)  # a process that outlives the program may still write
         return summary
 
     def _sort(self, observed: Observed, said: Mapping[str, Any]) -> None:
         op, form = observed.op, form_of(observed.op)
-        if op not in self.bindings:
-            self.bindings[op] = Binding(**{key: tuple(names) for key, names in said["binding"].items()})
+        if op not in self._bindings:
+            self._bindings[op] = Binding(**{key: tuple(names) for key, names in said["binding"].items()})
         if self._module.left_out(op):
             self._dropped[op]["which the contract leaves out"] += 1
             return
@@ -101,7 +99,7 @@ class Sorter:
         except ContractError as misfit:
             self._unfit[op][str(misfit)] += 1
             return
-        if taken.refusal is not None and (own := drawn(op, self.bindings[op], taken.refusal)):
+        if taken.refusal is not None and (own := drawn(op, self._bindings[op], taken.refusal)):
             self._dropped[op][f"which hang on {own}, which the op makes itself"] += 1
             return
         shapes = tuple((n, v.shape, v.dtype.name) for n, v in sorted(case.inputs.items()) if isinstance(v, np.ndarray))
@@ -118,11 +116,11 @@ class Sorter:
             return
         self._numbers[op] += 1
         path = self.folder / op / f"call_{self._numbers[op]}.yaml"
-        why = f"Recorded from {self.name.partition('@')[0]}, call {said['number']} of process {said['process']}."
+        why = f"Recorded from {self._name.partition('@')[0]}, call {said['number']} of process {said['process']}."
         casefile.write(replace(case, why=why), path)
         text = np.frombuffer(json.dumps(files.meta(observed)).encode(), np.uint8)
         np.savez_compressed(path.with_suffix(CALL), **made, **{META: text})  # type: ignore[arg-type]
-        self.kept[op].append(Kept(path, size, taken.steps))
+        self._kept[op].append(Kept(path, size, taken.steps))
 
     def _departures(self, case: Case, observed: Observed) -> frozenset[tuple[str, ...]]:
         """The kinds of findings on a call."""
@@ -132,25 +130,25 @@ class Sorter:
 
     def _room(self, op: str, size: int, steps: frozenset[Step]) -> bool:
         """Whether one more call fits in; calls that show nothing of their own give way to one on a new way."""
-        new = all(call.steps != steps for call in self.kept[op])
+        new = all(call.steps != steps for call in self._kept[op])
         while reason := self._full(op, size):
             spare = self._spare(op) if new else None
             if spare is None:
                 self._dropped[op][reason] += 1
                 return False
-            self.kept[op].remove(spare)
+            self._kept[op].remove(spare)
             for suffix in (".yaml", ".npz", CALL):
                 spare.path.with_suffix(suffix).unlink(missing_ok=True)
             self._dropped[op]["that gave way to others on new branches"] += 1
         return True
 
     def _full(self, op: str, size: int) -> str:
-        if len(self.kept[op]) >= self.max_calls:
+        if len(self._kept[op]) >= self._max_calls:
             return "above --max-calls"
-        total = sum(call.size for calls in self.kept.values() for call in calls)
-        return "above --max-bytes" if total + size > self.max_bytes else ""
+        total = sum(call.size for calls in self._kept.values() for call in calls)
+        return "above --max-bytes" if total + size > self._max_bytes else ""
 
     def _spare(self, op: str) -> Kept | None:
         """The last call of the op whose way another one takes, too."""
-        ways = Counter(call.steps for call in self.kept[op])
-        return next((call for call in reversed(self.kept[op]) if ways[call.steps] > 1), None)
+        ways = Counter(call.steps for call in self._kept[op])
+        return next((call for call in reversed(self._kept[op]) if ways[call.steps] > 1), None)

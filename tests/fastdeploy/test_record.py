@@ -186,9 +186,11 @@ def test_a_forked_child_has_files_of_its_own(tmp_path):
     spool = Spool(tmp_path, 1000)
     spool.seen("parent")
     if (child := os.fork()) == 0:
-        spool.seen("child")
-        spool.put("child", {}, {})
-        os._exit(0)  # as workers end: nothing is run at exit
+        try:
+            spool.seen("child")
+            spool.put("child", {}, {})
+        finally:
+            os._exit(0)  # as workers end: nothing is run at exit
     os.waitpid(child, 0)
     spool.tell()
     assert [json.loads(path.read_text())["seen"] for path in sorted(tmp_path.glob("*.json"), key=os.path.getmtime)] == [
@@ -377,5 +379,7 @@ def test_a_recording_that_cannot_be_made_says_why(tmp_path):
     with pytest.raises(Unrecordable, match="is not an empty folder"), recording("planted_ops", tmp_path / "full"):
         pass
     with pytest.raises(schema.UnknownOp), recording("planted_ops", tmp_path / "out", ops=["nonsense"]):
+        pass
+    with pytest.raises(ModuleNotFoundError), recording("no_such_ops", tmp_path / "out"):
         pass
     assert not (tmp_path / "out").exists()

@@ -94,6 +94,24 @@ def test_the_recording_is_checked_with_a_backend_beside_it(program, monkeypatch,
     assert main(monkeypatch, *finding["repeat"].split()[1:]) == 1  # the command that shows it again
 
 
+LEDGER = f"""
+[[failure]]
+op = "{OP}"
+backend = "recorded:calls"
+argument = "seq_lens_this_time"
+reason = "Known: https://example.com/issues/1"
+expires = 2100-01-01
+"""
+
+
+def test_a_known_departure_does_not_count(program, monkeypatch, capsys):
+    folder, _ = program
+    monkeypatch.chdir(folder)
+    (folder / "ledger.toml").write_text(LEDGER)
+    assert main(monkeypatch, "check", "--recorded", "calls", "--ledger", "ledger.toml") == 0
+    assert f"known until 2100-01-01: {OP} · recorded:calls · values" in capsys.readouterr().out
+
+
 def test_a_call_is_kept_as_a_case_of_its_own(program, monkeypatch, capsys):
     folder, _ = program
     monkeypatch.chdir(folder)
