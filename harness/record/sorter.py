@@ -29,14 +29,17 @@ from opgold.harness.record.summary import Summary
 from opgold.harness.runner import try_case
 from opgold.reference.schema import ContractError
 
+Departures = frozenset[tuple[str, ...]]  # kinds of findings
+Shows = tuple[frozenset[Step], Departures]  # a way through the golden model, and where the op departed from it
+
 
 @dataclass(frozen=True)
 class Kept:
-    """A call that is kept: its file, its bytes, and its way through the golden model."""
+    """A call that is kept: its file, its bytes, and what it shows."""
 
     path: Path
     size: int
-    steps: frozenset[Step]
+    shows: Shows
 
 
 class Sorter:
@@ -45,7 +48,7 @@ class Sorter:
 
     Of calls of one op, one set of shapes, dtypes and attributes, and one way through the golden model, the first is
     kept, and the first that departs from the golden model in another manner. When there is no room, a call on a new
-    way takes the place of one that shares its way with another. Raises UnknownBackend.
+    way, or with a new departure, takes the place of one that shows nothing of its own. Raises UnknownBackend.
     """
 
     def __init__(self, name: str, folder: Path, spool: Path, max_calls: int, max_bytes: int) -> None:
@@ -70,7 +73,7 @@ class Sorter:
             try:
                 self._sort(*files.read(path))
             except Exception as error:  # the others must still be sorted
-                self._faults.append(f"{path.name}: {type(error).__name__}: {error}")
+                self._faults.append(f"a call was not sorted: {type(error).__name__}: {error}")
             path.unlink()
 
     def finish(self) -> Summary:
@@ -102,17 +105,22 @@ class Sorter:
         if taken.refusal is not None and (own := drawn(op, self._bindings[op], taken.refusal)):
             self._dropped[op][f"which hang on {own}, which the op makes itself"] += 1
             return
-        shapes = tuple((n, v.shape, v.dtype.name) for n, v in sorted(case.inputs.items()) if isinstance(v, np.ndarray))
-        attributes = tuple((n, v) for n, v in sorted(case.inputs.items()) if not isinstance(v, np.ndarray))
-        case = replace(case, refused=taken.refusal)
-        key = (op, shapes, attributes, taken.steps, self._departures(case, observed))
+        self._keep(replace(case, refused=taken.refusal), observed, said, taken.steps)
+
+    def _keep(self, case: Case, observed: Observed, said: Mapping[str, Any], steps: frozenset[Step]) -> None:
+        """Keep a call that is unlike all so far, if there is room."""
+        op, shows = case.op, (steps, self._departures(case, observed))
+        arrays = {name: value for name, value in case.inputs.items() if isinstance(value, np.ndarray)}
+        shapes = frozenset((name, value.shape, value.dtype.name) for name, value in arrays.items())
+        attributes = frozenset(item for item in case.inputs.items() if item[0] not in arrays)
+        key = (op, shapes, attributes, shows)
         if key in self._known:
             self._dropped[op]["of the same shapes, attributes and branches"] += 1
             return
         self._known.add(key)
         made = files.arrays(observed, inputs=False)
-        size = sum(value.nbytes for value in (*case.inputs.values(), *made.values()) if isinstance(value, np.ndarray))
-        if not self._room(op, size, taken.steps):
+        size = sum(array.nbytes for array in (*arrays.values(), *made.values()))
+        if not self._room(op, size, shows):
             return
         self._numbers[op] += 1
         path = self.folder / op / f"call_{self._numbers[op]}.yaml"
@@ -120,17 +128,17 @@ class Sorter:
         casefile.write(replace(case, why=why), path)
         text = np.frombuffer(json.dumps(files.meta(observed)).encode(), np.uint8)
         np.savez_compressed(path.with_suffix(CALL), **made, **{META: text})  # type: ignore[arg-type]
-        self._kept[op].append(Kept(path, size, taken.steps))
+        self._kept[op].append(Kept(path, size, shows))
 
-    def _departures(self, case: Case, observed: Observed) -> frozenset[tuple[str, ...]]:
+    def _departures(self, case: Case, observed: Observed) -> Departures:
         """The kinds of findings on a call."""
         player = Played("recorded", self._module)
         player.add(case, observed)
         return frozenset(finding.kind for finding in judge_runs(try_case(case, player)))
 
-    def _room(self, op: str, size: int, steps: frozenset[Step]) -> bool:
-        """Whether one more call fits in; calls that show nothing of their own give way to one on a new way."""
-        new = all(call.steps != steps for call in self._kept[op])
+    def _room(self, op: str, size: int, shows: Shows) -> bool:
+        """Whether one more call fits in; calls that show nothing of their own give way to one that shows something."""
+        new = all(call.shows != shows for call in self._kept[op])
         while reason := self._full(op, size):
             spare = self._spare(op) if new else None
             if spare is None:
@@ -139,7 +147,7 @@ class Sorter:
             self._kept[op].remove(spare)
             for suffix in (".yaml", ".npz", CALL):
                 spare.path.with_suffix(suffix).unlink(missing_ok=True)
-            self._dropped[op]["that gave way to others on new branches"] += 1
+            self._dropped[op]["that gave way to others that show more"] += 1
         return True
 
     def _full(self, op: str, size: int) -> str:
@@ -149,6 +157,6 @@ class Sorter:
         return "above --max-bytes" if total + size > self._max_bytes else ""
 
     def _spare(self, op: str) -> Kept | None:
-        """The last call of the op whose way another one takes, too."""
-        ways = Counter(call.steps for call in self._kept[op])
-        return next((call for call in reversed(self._kept[op]) if ways[call.steps] > 1), None)
+        """The last call of the op that shows what another one shows, too."""
+        shown = Counter(call.shows for call in self._kept[op])
+        return next((call for call in reversed(self._kept[op]) if shown[call.shows] > 1), None)

@@ -153,6 +153,20 @@ def test_faults_of_recorded_calls_are_found(module, record, fault):
     assert set(kept) == kinds
 
 
+def test_limits_leave_room_for_a_call_that_departs(module, record):
+    def program(ops, _):
+        for value in range(10):
+            decode(getattr(ops, OP), 1, 2, value=value)
+
+    def spoil(tensors, returned):
+        if tensors["value"] == 8:
+            tensors["seq_lens_this_time"][1] = 77
+
+    recorded, summary = record(program, functions={OP: module.changed(OP, spoil)}, max_calls=2)
+    assert summary.kept == {OP: 2}
+    assert found(recorded) == [[("values", "seq_lens_this_time")]]
+
+
 def test_limits_leave_room_for_new_branches(record):
     def program(ops, _):
         op = getattr(ops, OP)
@@ -161,7 +175,7 @@ def test_limits_leave_room_for_new_branches(record):
         op(ints(1, 2), ints(7, 0), ints(0, 1), 2, 4)
 
     recorded, summary = record(program, max_calls=3)
-    assert summary.dropped == {OP: {"above --max-calls": 7, "that gave way to others on new branches": 1}}
+    assert summary.dropped == {OP: {"above --max-calls": 7, "that gave way to others that show more": 1}}
     kept = [casefile.read(path) for path in recorded.cases()]
     assert [case.inputs["seq_lens_encoder"].tolist() for case in kept] == [[0, 0], [0, 0], [7, 0]]
     assert len(list(recorded.folder.glob("*/*"))) == 6  # nothing is left of the one that gave way
