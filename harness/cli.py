@@ -199,7 +199,7 @@ def progress() -> Iterator[session.Progress]:
             begin=lambda total: shown.update(bar, total=total),
             doing=lambda what: shown.update(bar, description=what),
             advance=lambda cases: shown.advance(bar, cases),
-            over=lambda what: None if console.is_terminal else console.print(what, highlight=False, markup=False),
+            over=lambda what: None if console.is_terminal else typer.echo(what, err=True),
         )
 
 

@@ -54,6 +54,7 @@ class Stability:
         packings: Iterable[Packing] = (),
         peak: int | None = None,
     ) -> None:
+        gc.collect()  # what is no longer used now must not be freed while growth is looked for
         self._holder = holder
         self._buffers = [Buffer(name, self._of(name)) for name in names]
         self._varies, self._tails = set(lengths_vary), dict(tails or {})
