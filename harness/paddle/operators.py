@@ -47,25 +47,34 @@ def library() -> Path:
     """The library of all operators, for the Paddle that is installed. Raises BuildError, MissingCompiler."""
     import paddle
 
-    compiler, cuda = build.find_compiler("cuda-emu"), paddle.is_compiled_with_cuda()
-    include, core = Path(paddle.sysconfig.get_include()), Path(paddle.base.core.__file__).parent
+    cuda = paddle.is_compiled_with_cuda()
+    core = Path(paddle.base.core.__file__).parent
+    compile_, suffix = command(cuda)
+    link = ["-shared", str(core / "libpaddle.so")]
     text = registration.source()
-    flags = ["-std=c++17", "-O1", "-w", "-fPIC", f"-I{KERNELS}", f"-I{include}", f"-I{include / 'third_party'}"]
-    if cuda:
-        home = Path(build.find_compiler("cuda")).parents[1]
-        flags += ["-DPADDLE_WITH_CUDA", f"-I{home / 'include'}"]
-    link = ["-shared", f"-L{core}", "-Wl,--no-as-needed", "-l:libpaddle.so"]
-    known = [compiler, version(compiler), paddle.__version__, str(paddle.version.commit), str(core), *flags, text]
+    known = [*compile_, version(compile_[0]), paddle.__version__, str(paddle.version.commit), *link, text]
 
     def compile_unit(out: Path) -> None:
-        unit = out.with_suffix(".cc")
+        unit = out.with_suffix(suffix)
         unit.write_text(text, encoding="utf-8")
         try:
-            run([compiler, *flags, str(unit), "-o", str(out), *link])
+            run([*compile_, str(unit), "-o", str(out), *link])
         finally:
             unit.unlink()
 
     return cached(f"paddle-operators-{key_of(with_includes([HEADER]), known)}", compile_unit)
+
+
+def command(cuda: bool) -> tuple[list[str], str]:
+    """What compiles the registration for a Paddle with or without CUDA, and the suffix of the unit's name. Paddle's
+    headers for CUDA need nvcc's own. Raises MissingCompiler."""
+    import paddle
+
+    include = Path(paddle.sysconfig.get_include())
+    flags = ["-std=c++17", "-O1", "-w", f"-I{KERNELS}", f"-I{include}", f"-I{include / 'third_party'}"]
+    if cuda:
+        return [build.find_compiler("cuda"), *flags, "-Xcompiler", "-fPIC", "-DPADDLE_WITH_CUDA"], ".cu"
+    return [build.find_compiler("cuda-emu"), *flags, "-fPIC", "-Wl,--no-as-needed"], ".cc"
 
 
 class _Options(ctypes.Structure):

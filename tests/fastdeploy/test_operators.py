@@ -1,6 +1,7 @@
 """opgold's own Paddle operators: registered right, called as FastDeploy calls them, and watched by the emulator."""
 
 import inspect
+import subprocess
 
 import numpy as np
 import paddle
@@ -13,6 +14,7 @@ from opgold.harness.paddle import functions, operators, registration
 from opgold.harness.paddle.form import COLUMNS, form_of
 from opgold.harness.paddle.tensors import dtype_name, to_tensor
 from opgold.harness.search import search
+from opgold.kernels.compilers import MissingCompiler
 from opgold.reference import schema
 from opgold.reference.schema import evaluate
 
@@ -44,6 +46,18 @@ def test_every_op_is_called_on_its_first_case(backend, op):
 def test_all_kept_cases_of_some_ops(backend, op):
     for path in casefile.regressions(op):
         assert check.run_case(casefile.read(path), backend)[1] == []
+
+
+def test_registration_compiles_for_a_paddle_with_cuda(tmp_path):
+    try:
+        command, suffix = operators.command(cuda=True)
+    except MissingCompiler as reason:
+        pytest.skip(str(reason))
+    unit = tmp_path / f"registration{suffix}"
+    unit.write_text(registration.source())
+    command += ["-cubin", "-arch=sm_80", str(unit), "-o", str(tmp_path / "registration.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_generated_cases_hostile_ones_too(backend):
