@@ -65,7 +65,7 @@ class Finding:
 
     def lines(self) -> list[str]:
         """The finding for a person, title first."""
-        lines = [self.title, f"  {self.message}"]
+        lines = [self.title, *(f"  {line}" for line in self.message.splitlines())]
         if self.element:
             lines.append(f"  where     {self.element}" + (f", {self.slot}" if self.slot else ""))
         if self.expected is not None or self.got is not None:
