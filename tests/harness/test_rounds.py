@@ -305,7 +305,7 @@ def test_an_edit_of_a_kernel_is_found_on_the_emulator(tmp_path):
 
     class Edited(Native):
         def source(self, op):
-            return tmp_path / "cuda" / f"{op}.cu"
+            return path if op == "update_attn_mask_offsets" else super().source(op)
 
     shutil.copytree(build.source_of("update_attn_mask_offsets").parent, tmp_path / "cuda")
     path = tmp_path / "cuda" / "update_attn_mask_offsets.cu"
