@@ -32,10 +32,9 @@ static inline __device__ RowShare share_rows(Int64 rows, Int64 bytes) {
 static inline __device__ void copy_row(__global_ptr__ const char* from, __global_ptr__ char* to, Int64 bytes,
                                        const RowShare& share) {
   char pieces[2][kPiece];
-  if (from == nullptr) {
+  if (from == nullptr)
     for (int i = 0; i < kPiece; ++i) pieces[0][i] = pieces[1][i] = 0;
-    mfence_lm();
-  }
+  mfence_lm();  // functions that have returned may have stored to these bytes, too
   int turn = 0;
   for (Int64 at = (Int64)share.piece * kPiece; at < bytes; at += (Int64)share.piece_step * kPiece) {
     const int count = bytes - at < kPiece ? (int)(bytes - at) : kPiece;
