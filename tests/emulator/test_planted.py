@@ -26,6 +26,7 @@ PLANTED = [
     ("memory", "host_touch", "host-memory", "x"),
     ("memory", "null_pointer", "host-memory", None),
     ("memory", "wild_pointer", "bounds", "x"),
+    ("memory", "bounds_member", "bounds", None),
     ("ordering", "race_threads", "race", "tile"),
     ("ordering", "race_reuse", "race", "tile"),
     ("ordering", "race_blocks", "race", "y"),
@@ -100,6 +101,7 @@ PLANTED = [
 ANYWHERE = {"stack"}  # where a stack ends is nobody's line
 CLANG_CANNOT = {
     "misaligned": "clang does not check the alignment of a whole-struct copy",
+    "bounds_member": "clang lets the last member of a struct be longer than it is declared",
     "hang_silent": "clang keeps no line of a loop without accesses",
 }
 # What no instrumentation is needed for.

@@ -79,6 +79,18 @@ void launch_host_touch(opgold::Stream stream, Input x, Output y, int32_t bug) {
   bounds_read<<<1, 64, 0, stream>>>(x.data, y.data, n, 0);
 }
 
+// In C the last member of a struct may be longer than it is declared; not here.
+struct Held {
+  int32_t count, values[4];
+  __device__ void add(int32_t value) { values[count++] = value; }  // planted bounds_member
+};
+
+__global__ void bounds_member(const int32_t* x, int32_t* y, int n, int bug) {
+  struct { Held held; int32_t behind; } both = {{0, {}}, 0};
+  for (int i = 0; i < 4 + bug; ++i) both.held.add(x[i]);
+  y[threadIdx.x] = both.held.values[threadIdx.x % 4];
+}
+
 __global__ void null_pointer(const int32_t* x, int32_t* y, int n, int bug) {
   const int32_t* from = bug ? nullptr : x;
   y[threadIdx.x] = from[threadIdx.x];  // planted null_pointer
@@ -97,6 +109,7 @@ PLANTED(bounds_vector, 1, 64, 0)
 PLANTED(bounds_copy, 1, 64, 0)
 PLANTED(bounds_shared, 1, 64, 0)
 PLANTED(bounds_dynamic, 1, 64, 64 * sizeof(int32_t))
+PLANTED(bounds_member, 1, 64, 0)
 PLANTED(misaligned, 1, 64, 0)
 PLANTED(uninitialised_shared, 1, 64, 0)
 PLANTED(uninitialised_output, 1, 64, 0)
