@@ -196,7 +196,12 @@ class _Emulated:
         option = ("-mllvm", "-") if is_clang(self.compiler) else ("--param", "")
         strict = [] if is_clang(self.compiler) else ["-fsanitize=bounds-strict"]  # the last array of a struct, too
         tuning = ("tsan-instrument-func-entry-exit=0", "tsan-distinguish-volatile=1")
-        return [*_CHECKED, *strict, *(part for each in tuning for part in (option[0], option[1] + each)), "-DOPGOLD_CHECKED"]
+        return [
+            *_CHECKED,
+            *strict,
+            *(part for each in tuning for part in (option[0], option[1] + each)),
+            "-DOPGOLD_CHECKED",
+        ]
 
     def build(self, out: Path, name: str) -> None:
         # The rewritten text lies in a mirror of the file tree, so that relative includes find rewritten files.
