@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import opgold.cases
@@ -20,6 +21,7 @@ else:
 
 PATH = Path(opgold.cases.__path__[0]) / "known_equivalents.toml"
 TABLE = "equivalent"
+Key = tuple[str, str, str, str, str]  # file, operator, before, after, the line's text
 
 
 class EquivalentsError(ValueError):
@@ -42,13 +44,9 @@ class Equivalent:
     def title(self) -> str:
         return f"{TABLE} {self.number} ({self.file}: {self.before} -> {self.after})"
 
-    def names(self, mutant: Mutant) -> bool:
-        return (
-            (self.operator, _plain(self.before), _plain(self.after))
-            == (mutant.operator, _plain(mutant.before), _plain(mutant.after))
-            and path_of(mutant) == self.file
-            and _lines(mutant.file)[mutant.line - 1].strip() == self.line.strip()
-        )
+    @property
+    def key(self) -> Key:
+        return self.file, self.operator, _plain(self.before), _plain(self.after), self.line.strip()
 
 
 @dataclass(frozen=True)
@@ -60,23 +58,42 @@ class Equivalents:
 
     def among(self, mutants: Collection[Mutant]) -> set[Mutant]:
         """The mutants that an entry names."""
-        files = {entry.file for entry in self.entries}
-        return {m for m in mutants if path_of(m) in files and any(entry.names(m) for entry in self.entries)}
+        return {mutant for mutant in mutants if self._concerns(mutant) and key_of(mutant) in self._keys}
+
+    @cached_property
+    def _keys(self) -> frozenset[Key]:
+        return frozenset(entry.key for entry in self.entries)
+
+    @cached_property
+    def _files(self) -> frozenset[str]:
+        return frozenset(entry.file for entry in self.entries)
+
+    def _concerns(self, mutant: Mutant) -> bool:
+        return path_of(mutant) in self._files
 
     def problems(self, mutants: Collection[Mutant], caught: Mapping[Mutant, Verdict], *, partial: bool) -> list[str]:
         """What is wrong with entries about files of `mutants`, a line each: those that name no mutant, unless only a
         part of the files' mutants is here, and those of which every mutant is caught."""
         files, said = {path_of(mutant) for mutant in mutants}, []
+        of: dict[Key, list[Mutant]] = defaultdict(list)
+        for mutant in filter(self._concerns, mutants):
+            of[key_of(mutant)].append(mutant)
         for entry in self.entries:
             if entry.file not in files and (ROOT / entry.file).exists():
                 continue
-            named = [mutant for mutant in mutants if entry.names(mutant)]
+            named = of[entry.key]
             if not named and not partial:
                 said.append(f"{self.path}: {entry.title}: there is no such mutant; remove the entry, or correct it")
             elif named and all(mutant in caught for mutant in named):
                 by = caught[named[0]]
                 said.append(f"{self.path}: {entry.title}: {by.caught} catches it on {by.case}; remove the entry")
         return said
+
+
+def key_of(mutant: Mutant) -> Key:
+    """What names a mutant, and others with the same text on such a line."""
+    line = _lines(mutant.file)[mutant.line - 1].strip()
+    return path_of(mutant), mutant.operator, _plain(mutant.before), _plain(mutant.after), line
 
 
 def path_of(mutant: Mutant) -> str:
