@@ -45,6 +45,7 @@ class Kernels:
         known = ledger.read(ledger.PATH)
         self._builds = [Build(task, checked, known, self.findings) for checked in (False, True)]
         self._catches: Counter[Call] = Counter()
+        self._equivalent = task.equivalents.among(mutants) if task.equivalents else set[Mutant]()
         self._calls, reached, infected = self._builds[0].recorded(suite(task))
         self._infecting = [np.flatnonzero(column) for column in infected.T]
         cases = [call.ruled for call in self._calls]
@@ -56,10 +57,10 @@ class Kernels:
 
     def examine(self, index: int) -> Verdict:
         """Try a mutant on every call that can tell it from the original, until one does: first on the plain build, then
-        on the checked one. Raises Corrupted."""
+        on the checked one, unless it is known to be equivalent. Raises Corrupted."""
         blank = self.blank(index)
         calls = [self._calls[i] for i in self._infecting[index]]
-        for build in self._builds:
+        for build in self._builds[:1] if blank.mutant in self._equivalent else self._builds:
             cleared: set[Ruled] = set()
             for call in sorted(calls, key=lambda call: (-self._catches[call], call.ruled.size)):
                 if call.ruled in cleared:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from opgold.harness.backends.base import Backend
@@ -62,7 +63,7 @@ def mutate(tasks: Sequence[Task], jobs: int, outcome: Outcome, equivalents: Equi
     """
     known: set[Mutant] = set()
     expected, ended = 0, 0
-    for message in driver.judge(tasks, jobs):
+    for message in driver.judge([replace(task, equivalents=equivalents) for task in tasks], jobs):
         outcome.add(message)
         if isinstance(message, Begun):
             expected += len(message.mutants)

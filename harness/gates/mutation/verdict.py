@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding
 from opgold.kernels.mutants import Mutant
+
+if TYPE_CHECKING:
+    from opgold.harness.gates.mutation.equivalents import Equivalents
 
 GOLDEN = "golden"  # the side of golden models; the others are named as their backend
 TIMEOUT, DIED, ELSEWHERE = "time-out", "died", "elsewhere"  # how a mutant may be caught, besides by an oracle
@@ -29,7 +32,8 @@ class Task:
     """The mutants of one op on one side, judged by its kept cases and `examples` generated ones.
 
     `lines`: only mutants on these; `known`: mutants that need not be judged, another op's cases having caught them;
-    `alone`: this case in the place of all others; `survivors`: only these mutants, by generated cases alone.
+    `alone`: this case in the place of all others; `survivors`: only these mutants, by generated cases alone;
+    `equivalents`: those that they name are tried on the plain build alone.
     """
 
     op: str
@@ -40,6 +44,7 @@ class Task:
     known: frozenset[Mutant] = frozenset()
     alone: Case | None = None
     survivors: frozenset[Mutant] | None = None
+    equivalents: Equivalents | None = None
 
     @property
     def about(self) -> Side:
