@@ -79,9 +79,10 @@ def mutate(
     if json_file:
         show.write(document, json_file)
     if search and not interrupted:
+        searched = score.Outcome()
         with commands.deaths(), cli.progress() as progress:
-            catches = list(further.search(further.tasks_of(outcome, search, seed), jobs, progress))
-        kept = further.keep(catches, out / "found")
+            engine.mutate(further.tasks_of(outcome, search, seed), jobs, searched, equivalents.EMPTY, progress)
+        kept = further.keep(searched.caught.values(), out / "found")
         show.show_kept(Console(), kept, len(outcome.survivors))
     raise typer.Exit(code)
 

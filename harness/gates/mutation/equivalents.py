@@ -8,11 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import opgold.cases
 from opgold.harness.gates.counts import ROOT
-from opgold.harness.gates.mutation.verdict import Verdict
 from opgold.kernels.mutants import Mutant
+
+if TYPE_CHECKING:
+    from opgold.harness.gates.mutation.verdict import Verdict
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -46,7 +49,7 @@ class Equivalent:
 
     @property
     def key(self) -> Key:
-        return self.file, self.operator, _plain(self.before), _plain(self.after), self.line.strip()
+        return self.file, self.operator, plain(self.before), plain(self.after), self.line.strip()
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,11 @@ class Equivalents:
 
     def among(self, mutants: Collection[Mutant]) -> set[Mutant]:
         """The mutants that an entry names."""
-        return {mutant for mutant in mutants if self._concerns(mutant) and key_of(mutant) in self._keys}
+        return set(filter(self.names, mutants))
+
+    def names(self, mutant: Mutant) -> bool:
+        """Whether an entry names the mutant."""
+        return self._concerns(mutant) and key_of(mutant) in self._keys
 
     @cached_property
     def _keys(self) -> frozenset[Key]:
@@ -90,10 +97,13 @@ class Equivalents:
         return said
 
 
+EMPTY = Equivalents()
+
+
 def key_of(mutant: Mutant) -> Key:
     """What names a mutant, and others with the same text on such a line."""
     line = _lines(mutant.file)[mutant.line - 1].strip()
-    return path_of(mutant), mutant.operator, _plain(mutant.before), _plain(mutant.after), line
+    return path_of(mutant), mutant.operator, plain(mutant.before), plain(mutant.after), line
 
 
 def path_of(mutant: Mutant) -> str:
@@ -101,7 +111,8 @@ def path_of(mutant: Mutant) -> str:
     return mutant.file.relative_to(ROOT).as_posix() if mutant.file.is_relative_to(ROOT) else str(mutant.file)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A text of the source on one line."""
     return " ".join(text.split())
 
 

@@ -92,13 +92,13 @@ def _child(task: Task, mutants: tuple[Mutant, ...], todo: list[int], *, tell: bo
             elif isinstance(message, Corrupted):
                 if fresh:  # nothing came before it: what was seen of it counts
                     todo.pop(0)
-                    yield Judged(task.about, message.verdict)
+                    yield _judged(task, message.verdict)
                 return True
             elif trying is None:
                 trying = message
             else:
                 todo.pop(0)
-                yield Judged(task.about, message)
+                yield _judged(task, message)
                 fresh, trying = fresh and message.caught == ELSEWHERE, None
     except EOFError:
         child.join()
@@ -117,6 +117,14 @@ def _child(task: Task, mutants: tuple[Mutant, ...], todo: list[int], *, tell: bo
     todo.pop(0)
     yield Judged(task.about, Verdict(trying.mutant, trying.reached, trying.infected, DIED))
     return True
+
+
+def _judged(task: Task, verdict: Verdict) -> Judged:
+    """A verdict; in a search with the case that catches the mutant."""
+    if task.survivors is not None and verdict.case:
+        found = next(ruled.case for ruled in suite(task) if ruled.name == verdict.case)
+        verdict = replace(verdict, found=found)
+    return Judged(task.about, verdict)
 
 
 def _ending(code: int | None) -> str:

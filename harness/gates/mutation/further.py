@@ -1,30 +1,20 @@
-"""Looks among further generated cases for such as catch what survived, and keeps those that do."""
+"""Further generated cases: the tasks of a search for such as catch what survived, and those that do, as files."""
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from opgold.harness import casefile
 from opgold.harness.case import Case
-from opgold.harness.gates.mutation import driver
-from opgold.harness.gates.mutation.equivalents import path_of
+from opgold.harness.gates.mutation.equivalents import plain
 from opgold.harness.gates.mutation.score import Outcome
-from opgold.harness.gates.mutation.verdict import Begun, Ended, Judged, Side, Task
-from opgold.harness.session import Progress
+from opgold.harness.gates.mutation.verdict import Side, Task, Verdict
 from opgold.kernels.mutants import Mutant
-
-
-@dataclass(frozen=True)
-class Catch:
-    """A generated case that catches a mutant, and the case's name."""
-
-    name: str
-    case: Case
-    mutant: Mutant
 
 
 def tasks_of(outcome: Outcome, examples: int, seed: int) -> list[Task]:
@@ -40,45 +30,27 @@ def tasks_of(outcome: Outcome, examples: int, seed: int) -> list[Task]:
     ]
 
 
-def search(tasks: list[Task], jobs: int, progress: Progress) -> Iterator[Catch]:
-    """What catches survivors, one case a mutant. Raises ProcessDied."""
-    expected = 0
-    for message in driver.judge(tasks, jobs):
-        if isinstance(message, Begun):
-            expected += len(message.mutants)
-            progress.begin(expected)
-        elif isinstance(message, Judged):
-            progress.advance(1)
-            verdict = message.verdict
-            if verdict.found is not None:
-                yield Catch(verdict.case, verdict.found, verdict.mutant)
-        elif isinstance(message, Ended):
-            progress.over(f"{message.about.op} on {message.about.side}: searched")
-        progress.doing(f"searching for cases of {message.about.op} on {message.about.side}")
-
-
-def keep(catches: Iterable[Catch], folder: Path) -> Mapping[Path, list[Mutant]]:
+def keep(verdicts: Iterable[Verdict], folder: Path) -> Mapping[Path, list[Mutant]]:
     """Write each case that catches something, as a file `OP/NAME.yaml` in a folder. Returns what each catches."""
-    cases: dict[tuple[str, str], Case] = {}
-    caught: dict[tuple[str, str], list[Mutant]] = defaultdict(list)
-    for catch in catches:
-        key = catch.case.op, catch.name
-        cases.setdefault(key, catch.case)
-        caught[key].append(catch.mutant)
+    caught: dict[bytes, list[Mutant]] = defaultdict(list)  # by content: what processes draw under one name may differ
+    for verdict in verdicts:
+        if verdict.found is not None:
+            caught[pickle.dumps(verdict.found)].append(verdict.mutant)
     written = {}
-    for key, mutants in caught.items():
-        path = _free(folder / key[0], mutants[0])
+    for content, mutants in caught.items():
+        case: Case = pickle.loads(content)
+        path = _free(folder / case.op, mutants[0])
         why = "Catches what no other case did:\n" + "".join(f"* {_said(mutant)}\n" for mutant in mutants)
-        casefile.write(replace(cases[key], why=why), path)
+        casefile.write(replace(case, why=why), path)
         written[path] = mutants
     return written
 
 
 def _said(mutant: Mutant) -> str:
-    before, after = (" ".join(text.split()) for text in (mutant.before, mutant.after))
+    before, after = plain(mutant.before), plain(mutant.after)
     if len(before) > 70:
         before, after = f"{before[:70]} ...", "another"
-    return f"{Path(path_of(mutant)).name}: {mutant.operator}, `{before}` becomes {f'`{after}`' if after else 'nothing'}"
+    return f"{mutant.file.name}: {mutant.operator}, `{before}` becomes {f'`{after}`' if after else 'nothing'}"
 
 
 def _free(folder: Path, mutant: Mutant) -> Path:

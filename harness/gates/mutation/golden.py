@@ -77,7 +77,7 @@ class Models:
                 infected += differs
                 if caught:
                     self._catches[ruled] += 1
-                    return Verdict(site.mutant, len(cases), infected, caught, ruled.name, ruled.found)
+                    return Verdict(site.mutant, len(cases), infected, caught, ruled.name)
         return Verdict(site.mutant, len(cases), infected)
 
     def _tried(self, site: Site, ruled: Ruled) -> tuple[str, bool]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -45,7 +44,7 @@ class Kernels:
         known = ledger.read(ledger.PATH)
         self._builds = [Build(task, checked, known, self.findings) for checked in (False, True)]
         self._catches: Counter[Call] = Counter()
-        self._equivalent = task.equivalents.among(mutants) if task.equivalents else set[Mutant]()
+        self._equivalents = task.equivalents
         self._calls, reached, infected = self._builds[0].recorded(suite(task))
         self._infecting = [np.flatnonzero(column) for column in infected.T]
         cases = [call.ruled for call in self._calls]
@@ -60,7 +59,7 @@ class Kernels:
         on the checked one, unless it is known to be equivalent. Raises Corrupted."""
         blank = self.blank(index)
         calls = [self._calls[i] for i in self._infecting[index]]
-        for build in self._builds[:1] if blank.mutant in self._equivalent else self._builds:
+        for build in self._builds[:1] if self._equivalents.names(blank.mutant) else self._builds:
             cleared: set[Ruled] = set()
             for call in sorted(calls, key=lambda call: (-self._catches[call], call.ruled.size)):
                 if call.ruled in cleared:
@@ -73,8 +72,7 @@ class Kernels:
                     cleared.add(call.ruled)
                 if caught:
                     self._catches[call] += 1
-                    ruled = call.ruled
-                    verdict = replace(blank, caught=caught, case=ruled.name, found=ruled.found)
+                    verdict = Verdict(blank.mutant, blank.reached, blank.infected, caught, call.ruled.name)
                     if spoilt:
                         raise Corrupted(verdict)
                     return verdict

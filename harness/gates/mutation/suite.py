@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -17,20 +17,15 @@ from opgold.harness.search import draw
 @dataclass(frozen=True, eq=False)
 class Ruled:
     """A case and what the unmutated golden model makes of it. `size` is how many elements it has, `index` its number
-    among the generated ones. `searched`: it is to be told with what it catches."""
+    among the generated ones."""
 
     case: Case
     golden: Golden
     index: int | None = None
-    searched: bool = False
 
     @property
     def name(self) -> str:
         return self.case.name if self.index is None else f"generated {self.index}"
-
-    @property
-    def found(self) -> Case | None:
-        return self.case if self.searched else None
 
     @property
     def hostile(self) -> bool:
@@ -46,7 +41,7 @@ def suite(task: Task) -> tuple[Ruled, ...]:
     if task.alone is not None:
         return (Ruled(task.alone, run_golden(task.alone)),)
     if task.survivors is not None:
-        return tuple(replace(ruled, searched=True) for ruled in _generated(task.op, task.examples, task.seed))
+        return _generated(task.op, task.examples, task.seed)
     return (*_kept(task.op), *_generated(task.op, task.examples, task.seed))
 
 

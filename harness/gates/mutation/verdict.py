@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from opgold.harness.case import Case
 from opgold.harness.finding import Finding
+from opgold.harness.gates.mutation.equivalents import EMPTY, Equivalents
 from opgold.kernels.mutants import Mutant
-
-if TYPE_CHECKING:
-    from opgold.harness.gates.mutation.equivalents import Equivalents
 
 GOLDEN = "golden"  # the side of golden models; the others are named as their backend
 TIMEOUT, DIED, ELSEWHERE = "time-out", "died", "elsewhere"  # how a mutant may be caught, besides by an oracle
@@ -44,7 +42,7 @@ class Task:
     known: frozenset[Mutant] = frozenset()
     alone: Case | None = None
     survivors: frozenset[Mutant] | None = None
-    equivalents: Equivalents | None = None
+    equivalents: Equivalents = EMPTY
 
     @property
     def about(self) -> Side:
