@@ -13,11 +13,11 @@ import ml_dtypes
 import numpy as np
 
 from opgold.harness.case import Case
-from opgold.harness.paddle.call import Call, said
+from opgold.harness.paddle.call import NOWHERE, Call, said
 from opgold.harness.paddle.form import CallForm, form_of
 from opgold.harness.paddle.parameters import Binding, parameters_of
 from opgold.harness.paddle.tensors import dtype_name
-from opgold.kernels.report import Fault, Place, Report
+from opgold.kernels.report import Fault, Report
 from opgold.reference.schema import Attribute, Scalar, Signature, Value, evaluate
 
 
@@ -112,7 +112,7 @@ class Observed:
         )
         if outside is not None:
             detail = f"the call is outside the op's contract, and the op took it: {outside}"
-            return Report(None, 0.0, faults=[Fault("outside", Place(None, None), detail=detail)])
+            return Report(None, 0.0, faults=[Fault("outside", NOWHERE, detail=detail)])
         return call.report(list(self.returned), 0.0)
 
 

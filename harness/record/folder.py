@@ -38,11 +38,11 @@ class Recorded(Played):
         try:
             told = self.told["bindings"].items()
             self.bindings = {op: Binding(**{key: tuple(names) for key, names in said.items()}) for op, said in told}
-            module = self.told["module"].partition("@")[0]
+            self._program = self.told["module"].partition("@")[0]
         except (AttributeError, KeyError, TypeError) as error:
             raise RecordingError(f"{self.folder / MANIFEST}: {type(error).__name__}: {error}") from error
         own = self.folder / CONTRACT
-        super().__init__(name, Remembered(f"{module}@{own}" if own.exists() else module, self.bindings))
+        super().__init__(name, Remembered(f"{self._program}@{own}" if own.exists() else self._program, self.bindings))
 
     def takes(self, case: Case) -> Case | None:
         if case.path is not None and (path := case.path.with_suffix(CALL)).exists():
@@ -63,7 +63,7 @@ class Recorded(Played):
         """Where the calls are from, and how one is kept."""
         seen, kept = (sum(self.told[key].values()) for key in ("seen", "kept"))
         return [
-            f"{self.folder}: {kept:,} of {seen:,} calls of {self.module.name.partition(':')[2].partition('@')[0]}",
+            f"{self.folder}: {kept:,} of {seen:,} calls of {self._program}",
             f"keep one: opgold case keep {self.folder}/OP/call_N.yaml --out cases/regressions/OP/SCENARIO.yaml",
         ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from opgold.harness.glue.holder import share_memory
 from opgold.harness.paddle.tensors import dtype_name, to_array
 
 
@@ -48,8 +49,7 @@ class Buffer:
         if target is self.tensor or target._is_shared_underline_tensor_with(self.tensor):
             need, room = source.size * target.element_size(), self.capacity - self.tensor._offset()
             return f"copy_ of {need} bytes, {room} are there" if need > room else ""
-        shares = target.size and self.witness.size and target._is_shared_buffer_with(self.witness)
-        if shares and source.size > target.size:
+        if share_memory(target, self.witness) and source.size > target.size:
             return f"copy_ of {source.size} elements to a view of {target.size}"
         return ""
 
