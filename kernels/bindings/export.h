@@ -98,7 +98,11 @@ struct Attribute {
   static constexpr bool is_tensor = false;
   static T read(const opgold_attribute& given) {
     if constexpr (std::is_floating_point_v<T>) return static_cast<T>(given.is_real ? given.real : given.integer);
-    if (given.is_real) throw ArgumentError(given.name, "is ", std::to_string(given.real).c_str(), ", expected an integer");
+    if (given.is_real) {
+      char real[32];
+      std::snprintf(real, sizeof real, "%g", given.real);
+      throw ArgumentError(given.name, "is ", real, ", expected an integer");
+    }
     const T value = static_cast<T>(given.integer);
     if (static_cast<int64_t>(value) != given.integer)
       throw ArgumentError(given.name, "is ", given.integer, ", which its type does not hold");

@@ -34,11 +34,6 @@ struct ArgumentError : std::invalid_argument {
   }
 };
 
-[[noreturn]] inline void refuse_extent(const char* name, int axis, int64_t extent, int64_t expected,
-                                       const char* meaning) {
-  throw ArgumentError(name, "dimension ", axis, " is ", extent, ", expected ", expected, " (", meaning, ")");
-}
-
 // A row-major array of `Rank` dimensions. `Tensor<const T, R>` is read only.
 template <class T, int Rank>
 struct Tensor {
@@ -54,7 +49,8 @@ struct Tensor {
 
   // Throws unless dimension `axis` has `expected` entries.
   void require(int axis, int64_t expected, const char* meaning) const {
-    if (shape[axis] != expected) refuse_extent(name, axis, shape[axis], expected, meaning);
+    if (shape[axis] != expected)
+      throw ArgumentError(name, "dimension ", axis, " is ", shape[axis], ", expected ", expected, " (", meaning, ")");
   }
 };
 

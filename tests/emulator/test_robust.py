@@ -124,3 +124,7 @@ def test_clang_finds_the_same(monkeypatch, unit, op, kind):
     monkeypatch.setattr(build, "device_library", lambda target: gcc_device)  # one process, one emulator
     assert kind in {fault.kind for fault in call(op, 1, unit=unit)[0].faults}
     assert call(op, 0, unit=unit)[0].faults == []
+
+
+def test_a_refusal_says_a_real_number_as_it_is():
+    assert call("bounds_read", 0.5)[0].error == "bug: is 0.5, expected an integer"
